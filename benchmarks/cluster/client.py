@@ -168,7 +168,7 @@ class Cluster:
             return (await getattr(self._client.rpc(host.address), handler)(**what))["answer"]
 
         if not self.alive(host):
-            raise HostGone(str(self._lost(host, "is gone")))
+            raise self._lost(host, "is gone", HostGone)
         waiting = self._run(ask())
         while True:
             try:
@@ -262,11 +262,11 @@ class Cluster:
         found: HostDescription = reply["host"]
         return found
 
-    def _lost(self, host: HostDescription, why: str) -> HostLost:
+    def _lost(self, host: HostDescription, why: str, error: type[HostLost] = HostLost) -> HostLost:
         """The error; where the host's devices are now has to be asked."""
         found = self._found.items()
         self._found = {device: at for device, at in found if at.address != host.address}
-        return HostLost(f"{host.name} ({host.address}) {why}")
+        return error(f"{host.name} ({host.address}) {why}")
 
     def _run(self, work: Coroutine[Any, Any, Found]) -> Any:
         """Starts something on Dask's own thread, where its connections are."""

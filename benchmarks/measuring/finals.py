@@ -113,7 +113,7 @@ def choose_finalists(outcomes: Mapping[int, Outcome]) -> list[int]:
     chosen = [
         index
         for place, (index, relative) in enumerate(distinct)
-        if relative <= np.exp(doubt) * min(1.0, distinct[0][1] if place >= MAX_FINALISTS else 1.0)
+        if relative <= np.exp(doubt) * (1.0 if place < MAX_FINALISTS else min(1.0, distinct[0][1]))
     ]
     return (chosen or [index for index, _ in distinct[:1]])[:MAX_CONTENDERS]
 

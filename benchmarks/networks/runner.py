@@ -133,7 +133,7 @@ class NetworkRunner:
         found: list[str] = self._ask(FiniteRequest(variant))
         return found
 
-    def check_finite(self, default: Path) -> list[str]:
+    def check_comparable(self, default: Path) -> list[str]:
         """Sees that there is something to compare outputs with; tells as `without_finite`.
 
         Raises:

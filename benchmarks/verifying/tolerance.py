@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -105,28 +105,34 @@ class Tolerance:
         return as_float(values, self.dtype) if self.dtype in _EPSILON else values.astype(np.int64)
 
     def _errors(self, got: Array, expected: Array) -> _Errors:
-        """Of all values: relative ones of floats, else differences.
+        """Of all values: relative ones of floats, else differences."""
+        if self.dtype not in _EPSILON:
+            return self._integer_errors(got, expected)
+        errors, size = _Errors(), _size(expected, self.dtype)
+        for start, one, other in _pieces(got, expected):
+            a, b = as_float(one, self.dtype), as_float(other, self.dtype)
+            errors.add(start, relative_error(a, b, size))
+        return errors
 
-        Of integers that are rounded sums of floats, few may be one off. A sum is rounded the other
-        way where it is less off than it is from the middle of two integers, so that the share of
-        these is the sums' error in units.
+    def _integer_errors(self, got: Array, expected: Array) -> _Errors:
+        """Of integers that are rounded sums of floats, few may be one off.
+
+        A sum is rounded the other way where it is less off than it is from the middle of two
+        integers, so that the share of these is the sums' error in units.
         """
-        floats, size = self.dtype in _EPSILON, _size(expected, self.dtype)
         errors, but_rounded, rounded = _Errors(), _Errors(), 0
-        for start in range(0, got.size, _PIECE):
-            one, other = (x[start : start + _PIECE] for x in (got, expected))
-            if floats:
-                a, b = as_float(one, self.dtype), as_float(other, self.dtype)
-                errors.add(start, relative_error(a, b, size))
-                continue
+        for start, one, other in _pieces(got, expected):
             error = np.abs(one.astype(np.int64) - other.astype(np.int64)).astype(np.float64)
-            # Unsigned bytes are read as signed ones: 127 is beside 128, which is read as -128.
-            one_off = (error == 1) | ((error == 255) & (self.dtype == "i8"))
-            rounded += int(one_off.sum())
             errors.add(start, error)
-            but_rounded.add(start, np.where(one_off, 0.0, error))
-        few = max(1.0, self._allowed(0) * max(1.0, size) * got.size)
-        return but_rounded if self.sums in _EPSILON and not floats and rounded <= few else errors
+            if self.sums in _EPSILON:
+                # Unsigned bytes are read as signed ones: 127 is beside 128, which is read as -128.
+                one_off = (error == 1) | ((error == 255) & (self.dtype == "i8"))
+                rounded += int(one_off.sum())
+                but_rounded.add(start, np.where(one_off, 0.0, error))
+        if self.sums not in _EPSILON:
+            return errors
+        few = max(1.0, self._allowed(0) * max(1.0, _size(expected, self.dtype)) * got.size)
+        return but_rounded if rounded <= few else errors
 
 
 @dataclass
@@ -172,8 +178,8 @@ def _size(values: Array, dtype: str) -> float:
     masks_from = _MASKS * np.quantile(positive, 0.05) if positive.size else math.inf
     count, squares = 0, 0.0
     masks, least, most, masks_squares = 0, math.inf, 0.0, 0.0
-    for start in range(0, values.size, _PIECE):
-        piece = _finite(values[start : start + _PIECE], dtype)
+    for _, part in _pieces(values):
+        piece = _finite(part, dtype)
         masking = piece > masks_from
         if masking.any():
             high, piece = piece[masking], piece[~masking]
@@ -185,6 +191,12 @@ def _size(values: Array, dtype: str) -> float:
     return math.sqrt(squares / count) if count else 1.0
 
 
+def _pieces(*arrays: Array) -> Iterator[tuple[Any, ...]]:
+    """Where each piece begins, and the piece of each of some flat arrays of one size."""
+    for start in range(0, arrays[0].size, _PIECE):
+        yield start, *(array[start : start + _PIECE] for array in arrays)
+
+
 def _finite(values: Array, dtype: str) -> Floats:
     """The absolute values of those that are finite."""
     numbers = np.abs(as_float(values, dtype))
@@ -193,9 +205,10 @@ def _finite(values: Array, dtype: str) -> Floats:
 
 def without_finite(values: Array, dtype: str) -> bool:
     """Whether these are floats, and none is finite: others would be as right."""
-    flat = values.reshape(-1)
-    pieces = (flat[start : start + _PIECE] for start in range(0, flat.size, _PIECE))
-    return dtype in _EPSILON and flat.size > 0 and not any(_finite(p, dtype).size for p in pieces)
+    pieces = _pieces(values.reshape(-1))
+    return (
+        dtype in _EPSILON and values.size > 0 and not any(_finite(p, dtype).size for _, p in pieces)
+    )
 
 
 def coarsest(dtypes: Iterable[str]) -> str:

@@ -205,10 +205,11 @@ def _opened(
         yield devices or target.drivers[:1], HERE, (), None
         return
     # What is unfinished goes on where it was, whatever else has joined since.
-    found = open_devices(options.cluster, target.name, work.measured_on() or devices, notify)
+    before = work.measured_on()
+    found = open_devices(options.cluster, target.name, before or devices, notify)
     with closing(found):
         words = {*found.names, *map(found.uri, found.names), found.kind}
-        work.check_there(found.names, devices, words)
+        work.check_there(before, found.names, devices, words)
         notify(f"{options.input.stem} on {', '.join(found.names)}")
         yield found.names, found, found.compilers(), found.cluster.address
 

@@ -192,17 +192,19 @@ class RecorderFolder:
                 return read_results(self.results).header.uris
             return self._read_choice()[0].devices if self.chosen.exists() else ()
 
-    def check_there(self, there: Sequence[str], asked: Sequence[str], words: Set[str]) -> None:
+    def check_there(
+        self, was: Sequence[str], there: Sequence[str], asked: Sequence[str], words: Set[str]
+    ) -> None:
         """Refuses to go on without some of the devices, or on others than are asked for.
 
         Args:
-            there: those of `measured_on` that the cluster has.
+            was: those of `measured_on`.
+            there: those of them that the cluster has.
             asked: in words of theirs, of which these devices have some.
 
         Raises:
             InputError: telling what is to be done.
         """
-        was = self.measured_on()
         if gone := [name for name in was if name not in there]:
             raise InputError(
                 f"{self._unfinished} of {', '.join(was)}, and {', '.join(gone)} is not there",

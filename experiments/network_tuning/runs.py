@@ -220,7 +220,7 @@ def _tune(
         )
         runner = stack.enter_context(NetworkRunner(setup, place.make_child))
         run_us = _run_once(runner, default)
-        if without := runner.check_finite(default):
+        if without := runner.check_comparable(default):
             told = f"nothing but infinity or NaN in {', '.join(without[:3])}"
             notify(f"warning: {told}: {INPUTS_HINT}")
         choice = choose(maker, variants, plain, runner, folder, place, OPTIONS_SHARE * seconds)

@@ -108,7 +108,7 @@ def model_judge(
         compiler = stack.enter_context(Compiler(network, folder, 1, COMPILE_TIMEOUT, tries=2))
         runner = stack.enter_context(NetworkRunner(setup))
         default = require_default(compiler.baseline()).executable
-        runner.check_finite(default)
+        runner.check_comparable(default)
 
         def judge(index: int) -> Verdict:
             if index == BASELINE:
