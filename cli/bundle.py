@@ -198,7 +198,7 @@ def ingest(
     """
     as_recording = out.suffix == ".parquet"
     if as_recording:
-        check_replaceable(out, "--out", b"PAR1", "recording")
+        check_replaceable(out, "--out", b"frontrunner", "recording")
     else:
         check_new_folder(out, "--out", "name a new folder")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from .completing import complete_rankers
 from .files import check_out
 from .output import Interrupted, Output, interrupted_parts, shared_options
 from .pages import page_line, tracked_page
+from .tables import known
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,20 +154,18 @@ def _show_rankers(output: Output, summary: pd.DataFrame) -> None:
         [
             [
                 name,
-                _known("{:.1f}", row.iterations_geomean),
-                _known("{:.1f}x", row.fewer_than_shuffle),
-                _known("{:.1f}-{:.1f}", row.fewer_than_shuffle_low, row.fewer_than_shuffle_high),
-                _known(
-                    "{:.2f}x ({:.2f}-{:.2f})", row.of_first, row.of_first_low, row.of_first_high
-                ),
-                _known("{:.2f}x", row.worst_ratio_to_shuffle),
-                _known("{:.0f}, {:.0f}", row.skipped_median, row.skipped_worst),
-                _known("{:.0%}", row.win_rate),
+                known("{:.1f}", row.iterations_geomean),
+                known("{:.1f}x", row.fewer_than_shuffle),
+                known("{:.1f}-{:.1f}", row.fewer_than_shuffle_low, row.fewer_than_shuffle_high),
+                known("{:.2f}x ({:.2f}-{:.2f})", row.of_first, row.of_first_low, row.of_first_high),
+                known("{:.2f}x", row.worst_ratio_to_shuffle),
+                known("{:.0f}, {:.0f}", row.skipped_median, row.skipped_worst),
+                known("{:.0%}", row.win_rate),
                 f"{row.regret_16_median:.1%}",
                 f"{row.regret_16_worst:.1%}",
-                _known("{:.0%}", row.spec_share),
-                _known("{:.2f}", row.score),
-                _known("{:.1f}", row.seconds),
+                known("{:.0%}", row.spec_share),
+                known("{:.2f}", row.score),
+                known("{:.1f}", row.seconds),
                 f"{row.size_bytes / 1000:.1f}",
                 f"{row.train_s:.2f}",
                 f"{row.rank_s * 1000:.1f}",
@@ -175,10 +173,6 @@ def _show_rankers(output: Output, summary: pd.DataFrame) -> None:
             for name, row in summary.iterrows()
         ],
     )
-
-
-def _known(text: str, *figures: float) -> str:
-    return "-" if any(map(math.isnan, figures)) else text.format(*figures)
 
 
 def _show_cases(output: Output, cases: pd.DataFrame) -> None:

@@ -57,7 +57,7 @@ SAMPLING_OPTIONS = {
     "--row",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Explain the candidate in row N of a recording, from 0.",
+    help="Explain the candidate of a recording that has N in its column `index`, from 0.",
 )
 @click.option(
     "--features",

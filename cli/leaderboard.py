@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from .choices import FOLDER, columns_option
 from .files import check_out
 from .output import Output, interrupted_parts, shared_options
 from .pages import TrackedPage, page_line
+from .tables import known
 
 if TYPE_CHECKING:
     from ..experiments.leaderboard import Leaderboard
@@ -93,11 +93,11 @@ def _show(output: Output, board: Leaderboard) -> None:
             [
                 name,
                 board.given[str(name)],
-                f"{row.taken:.1f}",
-                "-" if math.isnan(row.low) else f"{row.low:.1f}-{row.high:.1f}",
-                f"{row.to_10:.1f}",
-                f"{row.regret_16:.1%}",
-                f"{row.score:.2f}",
+                known("{:.1f}", row.taken),
+                known("{:.1f}-{:.1f}", row.low, row.high),
+                known("{:.1f}", row.to_10),
+                known("{:.1%}", row.regret_16),
+                known("{:.2f}", row.score),
             ]
             for name, row in board.scores.iterrows()
         ],

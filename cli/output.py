@@ -163,7 +163,8 @@ class Output:
         # $COLUMNS goes before what a terminal says, and 80 is for pipes.
         width = shutil.get_terminal_size((80, 24)).columns
         cells = [[str(cell) for cell in row] for row in rows]
-        text = table_text(columns, cells, width=width, seen=stream.isatty())
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        text = table_text(columns, cells, width=width, seen=stream.isatty(), encoding=encoding)
         self._write(text, err=self.as_json)
 
     def _write(self, text: str, err: bool) -> None:

@@ -33,9 +33,7 @@ def command(folders: tuple[Path, ...], out: Path | None, seed: int, as_json: boo
     leaderboard, a recording, or a folder of recordings; several are compared. Nothing in them is
     compiled or run.
     """
-    from ..experiments.reporting import NAME, report
+    from ..experiments.reporting import report, usual_page
 
-    page = out or (Path(NAME) if len(folders) > 1 else None)
-    if page is not None:
-        check_replaceable(page, "--out", b"frontrunner", "page")
+    check_replaceable(out or usual_page(folders), "--out", b"frontrunner", "page")
     Output(as_json).summary(report(folders, out=out, seed=seed))

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 
 # Between two columns.
 GAP = 3
+# What is drawn below titles.
+RULE = "\u2500"
+
+
+def known(text: str, *figures: float) -> str:
+    """The figures in the text, or a dash if one of them is NaN."""
+    return "-" if any(map(math.isnan, figures)) else text.format(*figures)
 
 
 def table_text(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], *, width: int, seen: bool
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    width: int,
+    seen: bool,
+    encoding: str = "utf-8",
 ) -> str:
     """A table, or several of the same rows, each of which begins with the first column.
 
@@ -19,6 +32,7 @@ def table_text(
         width: of a line. A column that is wider alone is wrapped where a person looks; elsewhere
             it stays, for piped text is searched and cut.
         seen: whether a person looks at it, on a terminal.
+        encoding: of where it is written; where that has no rules, hyphens are below the titles.
     """
     from rich import box
     from rich.cells import cell_len
@@ -50,7 +64,12 @@ def table_text(
         for row in rows:
             table.add_row(*(Text(row[i]) for i in part))
         console.print(table)
-    return text.getvalue().removesuffix("\n")
+    written = text.getvalue().removesuffix("\n")
+    try:
+        RULE.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        written = written.replace(RULE, "-")
+    return written
 
 
 def _parts(widths: Sequence[int], width: int) -> list[list[int]]:

@@ -6,6 +6,7 @@ the way down, and what is unknown is refused.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -138,6 +139,7 @@ def _plain(kind: Any, data: Any, where: str) -> Any:
     if kind is Any:
         return data
     if kind is Path and isinstance(data, str | Path) and "\0" not in str(data):
+        os.fsencode(data)  # raises a ValueError for what names no file
         return Path(data)
     # Neither NaN, nor infinity, nor a whole number that is more than any float.
     if kind is float and type(data) in (int, float) and abs(data) <= sys.float_info.max:
@@ -146,7 +148,10 @@ def _plain(kind: Any, data: Any, where: str) -> Any:
         if abs(data) > MAX_EXACT_INT:
             raise _misfit(where, data, f"at most {MAX_EXACT_INT}")
         return data
-    if kind in (str, bool) and type(data) is kind:
+    if kind is bool and type(data) is bool:
+        return data
+    if kind is str and type(data) is str:
+        data.encode()  # raises a ValueError for halves of a character, which JSON can hold
         return data
     raise _misfit(where, data, _WORDS.get(kind, str(kind)))
 

@@ -175,7 +175,7 @@ def _parse_lines(
             if not isinstance(record, dict):
                 raise ValueError("it is no object")
             check(record)
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
             what = f"line {number} is not what was written there ({describe_error(error)})"
             if not keep_valid:
                 raise InputError(f"{path} {what}", edited_hint) from error

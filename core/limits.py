@@ -155,6 +155,8 @@ def check_file(path: Path, remedy: str = "") -> None:
         found = path.stat()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", remedy) from error
+    except ValueError as error:  # no file can have such a name
+        raise InputError(f"cannot read {str(path)!r}: {error}", remedy) from error
     check_regular(path, remedy)
     if found.st_size > max_bytes():
         raise InputError(

@@ -65,7 +65,7 @@ def _entries(_: tuple[str, ...]) -> Any:
 def _make(entry: EntryPoint, what: str, made: type) -> Any:
     try:
         return made()
-    except Exception as error:  # a plug-in can fail in any way
+    except (Exception, SystemExit) as error:  # a plug-in can fail in any way
         raise InputError(
             f"the {what} {entry.name!r} of {brought_by(entry)} cannot be made "
             f"({type(error).__name__}: {error})"
@@ -83,7 +83,7 @@ def load_plug_in(entry: EntryPoint, what: str) -> Any:
     """
     try:
         return entry.load()
-    except Exception as error:  # a plug-in can fail in any way
+    except (Exception, SystemExit) as error:  # a plug-in can fail in any way
         raise InputError(
             f"the {what} {entry.name!r} of {brought_by(entry)} cannot be imported "
             f"({type(error).__name__}: {error})"

@@ -57,7 +57,7 @@ sys.exit(main())
 """
 
 _NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
-_COMMENT = re.compile(rb"frontrunner bundle, format (\d+), manifest sha256 ([0-9a-f]{64})")
+_COMMENT = re.compile(rb"frontrunner bundle, format (\d{1,9}), manifest sha256 ([0-9a-f]{64})")
 _GIVE = "give a file that `bundle pack` wrote"
 _AGAIN = "copy it again from where it was packed, or pack it anew"
 # The same bytes whenever it is packed; zip archives know no time before.

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -278,5 +278,6 @@ def _size(text: str) -> int:
 
 
 def _print_line(text: str) -> None:
-    # Flushed, for a log is watched while it grows.
-    print(text, file=sys.stderr, flush=True)
+    # Flushed, for a log is watched while it grows; measuring goes on when nobody reads it any more.
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)

@@ -19,7 +19,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ...core import InputError, iree_versions, read_limited, remove_drafts
+from ...core import (
+    InputError,
+    check_no_links,
+    iree_versions,
+    read_limited,
+    remove_drafts,
+    write_atomically,
+)
 from ...search import Dispatch, spec_of
 from ..measuring import KILLED, OK, Outcome
 from .reproducer import SCRIPT, Reproducer, has_config, write_emission_crash
@@ -109,6 +116,7 @@ def check_report_folder(folder: Path, dispatch: Dispatch) -> None:
     Raises:
         InputError: naming the folder.
     """
+    check_no_links(folder)
     if not folder.exists():
         return
     try:
@@ -161,7 +169,7 @@ class FailureReport:
         """Brings the report up to date with all outcomes of the run so far.
 
         Raises:
-            OSError: it cannot be written; the next call tries again.
+            OSError, WorkError: it cannot be written; the next call tries again.
         """
         groups = group_failures(outcomes, self._size)
         killed = {index: o.reason for index, o in sorted(outcomes.items()) if o.kind == KILLED}
@@ -179,9 +187,8 @@ class FailureReport:
             if not folder.exists():
                 self._reproducer(group).write(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        partial = self.folder / f".{INDEX}.partial"
-        partial.write_text(self._index(groups, killed, len(outcomes)), encoding="utf-8")
-        partial.replace(self.folder / INDEX)
+        text = self._index(groups, killed, len(outcomes))
+        write_atomically(self.folder / INDEX, text.encode())
         self._tidy({group.folder for group in groups})
         self._written = len(outcomes)
 

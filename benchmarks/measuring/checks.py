@@ -46,6 +46,8 @@ def outcome_error(
     times = (outcome.time_us, outcome.baseline_us)
     if outcome.kind == OK and not all(_positive(t) if measured else t is None for t in times):
         return f"candidate {index} took {times[0]!r} us, the default {times[1]!r} us"
+    if outcome.kind == OK and measured and not _positive(outcome.relative):
+        return f"candidate {index} took {outcome.relative!r} times what the default did"
     if outcome.kind != OK and outcome.time_us is not None:
         return f"candidate {index} is {outcome.kind} and has a time"
     if outcome.baseline_us is not None and not _positive(outcome.baseline_us):

@@ -41,7 +41,9 @@ KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 1024**2), "MALLOC_TRIM_THRESHO
 
 # What NumPy, the runtime and drivers say where memory is short, which a kernel has no part in: of
 # what it takes itself, such as shared memory, they say other things.
-_NO_MEMORY = re.compile(r"MemoryError|bad_alloc|Cannot allocate memory|OUT_OF_\w*MEMORY")
+_NO_MEMORY = re.compile(
+    r"MemoryError|bad_alloc|Cannot allocate memory|OUT_OF_\w*MEMORY|hipErrorOutOfMemory"
+)
 
 HANDLER = "frontrunner.benchmarks.measuring.kernel:answer"
 

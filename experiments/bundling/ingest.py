@@ -201,5 +201,5 @@ class IngestedBundle:
         report = FailureReport(
             self.run.dispatch, folder.failures, folder.logs, explained(self.render_config), seed
         )
-        with suppress(OSError):  # a reproducer less must not cost the results
+        with suppress(OSError, WorkError):  # a reproducer less must not cost the results
             report.write(outcomes)

@@ -87,9 +87,13 @@ def build_foreign_recording(
         TooLarge: so many knobs of so many candidates do not fit.
         ValueError: there is no such origin.
     """
+    kernel = replace(kernel, name=escape_undecodable(kernel.name))
+    device, created_by = map(escape_undecodable, (device, created_by))
     names = list(dict.fromkeys(name for t in taken for name in t.knobs))
     check_table_size(len(taken), len(names) + len(COLUMNS))
     knobs = {_column_of(n): _values([t.knobs.get(n) for t in taken]) for n in names}
+    if len(knobs) < len(names):
+        raise ValueError("two knobs have the same name, but for a _ before it")
     pipeline = knobs.pop(PIPELINE, pd.Series([""] * len(taken), dtype="string")).fillna("")
     told = {
         ORIGIN: [t.origin for t in taken],

@@ -211,7 +211,9 @@ class Recording(Readable):
         if missing := [c for c in COLUMNS if c not in (*table.column_names, *implied)]:
             raise InputError(f"{path} has no {', '.join(missing)}", "record it again")
         with refusing_damage(f"a column of {path} does not make sense", "record it again"):
-            recording = cls(to_frame(table).assign(**implied).astype(COLUMNS), provenance)
+            frame = to_frame(table).assign(**implied)
+            also = {MEASURE_COLUMN: "float64"} if MEASURE_COLUMN in frame else {}
+            recording = cls(frame.astype(COLUMNS | also), provenance)
             check_rows(recording.frame)
             check_origins(recording.frame[ORIGIN])
             # Somebody else's knobs may be anything.

@@ -139,7 +139,8 @@ def leaderboard(
             pairs=pair_table(results, seed),
             spaces=space_table(results, names),
             given={name: _given(name, contenders) for name in names},
-            against=[name for name in (WARM, COLD) if name in names],
+            # Without those of ours, the first of the table.
+            against=[name for name in (WARM, COLD) if name in names] or names[:1],
             provenance={**asked, "processor": f"{processor_name()}, {usable_cores()} cores"},
             data=data,
             notes=(*notes, *_notes(results.drop_duplicates("case"), contenders, seeds)),

@@ -21,7 +21,7 @@ class CandidateSelection:
     Attributes:
         position: the one at this position of the order, from 1.
         top: the first so many.
-        row: the one in this row of a recording, from 0.
+        row: the one in this row of a recording: what its column `index` holds.
         knobs: the first of those with these values.
     """
 
@@ -67,7 +67,7 @@ class Explanation:
 
     Attributes:
         position: from 1, in the order of `candidates` candidates.
-        row: in the recording, where what was killed is left out; None for one of a dispatch.
+        row: what the recording's column `index` holds; None for one of a dispatch.
         time_us: as recorded; None where it failed, or was not measured.
         place: by recorded time, from 1; None where there is none.
     """
@@ -112,7 +112,7 @@ def explain(
             pipeline=pool.pipeline(row),
             knobs=pool.knobs(row),
             score=score,
-            row=row if pool.is_recorded else None,
+            row=pool.indices[row] if pool.is_recorded else None,
             time_us=None if np.isnan(pool.times[row]) else float(pool.times[row]),
             place=None if np.isnan(places[row]) else int(places[row]),
         )
@@ -125,11 +125,12 @@ def _rows(pool: CandidatePool, ranked: Sequence[int], choice: CandidateSelection
         able = set(pool.rows_with(choice.knobs))
         return [next(row for row in ranked if row in able)]
     if choice.row is not None:
-        if choice.row >= len(ranked):
+        if choice.row not in pool.indices:
             raise InputError(
-                f"there is no row {choice.row}", f"the recording's last one is {len(ranked) - 1}"
+                f"there is no row {choice.row}, or it was killed from outside",
+                f"the recording's last one is {max(pool.indices, default=-1)}",
             )
-        return [choice.row]
+        return [pool.indices.index(choice.row)]
     if choice.top is not None:
         return list(ranked[: choice.top])
     if choice.position > len(ranked):

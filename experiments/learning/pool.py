@@ -33,6 +33,8 @@ class CandidatePool:
         devices: fingerprints of those that they were measured on; none for a dispatch's.
         arch: what they are compiled for; empty for other people's kernels.
         ranker: the usual one for them; empty where there is none.
+        indices: what a recording's column `index` holds: rows of files that are sorted by time are
+            shuffled here, and those that were killed are left out.
         spaces: those of a dispatch.
     """
 
@@ -43,6 +45,7 @@ class CandidatePool:
     arch: str
     ranker: str
     spaces: tuple[Space, ...] = ()
+    indices: tuple[int, ...] = ()
 
     @classmethod
     def of_dispatch(
@@ -83,6 +86,7 @@ class CandidatePool:
             devices=tuple(recording.provenance.devices.values()),
             arch=target.arch if target else "",
             ranker=default_ranker(target) if target else "",
+            indices=tuple(recording.frame["index"].tolist()),
         )
 
     @property

@@ -76,6 +76,13 @@ def _written(path: Path) -> int:
         return 0
 
 
+def _day(time: float) -> str:
+    try:
+        return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):  # files may claim any year
+        return ""
+
+
 def predictor_for(devices: Sequence[str], target: Target) -> SavedPredictor | None:
     """The newest predictor of the folder that was trained on all of these devices, if any.
 
@@ -116,7 +123,7 @@ def _describe(path: Path) -> SavedPredictor:
         tuple(sorted(devices_of_file(ranker))),
         len(problems) if isinstance(problems, list) else 0,
         candidates if type(candidates) is int else 0,
-        datetime.fromtimestamp(stat.st_mtime, UTC).strftime("%Y-%m-%d %H:%M"),
+        _day(stat.st_mtime),
         tried if type(tried) is float else None,
         stat.st_size,
     )

@@ -56,6 +56,11 @@ class DispatchResult:
     roofline: float | None = None
 
     @property
+    def is_late(self) -> bool:
+        """Whether it was not tried for lack of time."""
+        return self.reason in (NO_TIME, TIME_UP)
+
+    @property
     def gain(self) -> float:
         """In the model or, where that is not known, by itself."""
         return self.speedup or self.alone or 1.0
@@ -254,9 +259,12 @@ class NetworkResult(StoredResult):
             )
         if self.noise_floor is not None:
             lines.append(f"noise floor  {self.noise_floor:.1%}")
-        if late := sum(row.reason in (NO_TIME, TIME_UP) for row in self.dispatches):
-            goes_on = f"tune-model --resume {shlex.quote(str(self.run))} --minutes M goes on"
-            lines.append(f"not tried    {late} of the dispatches, for lack of time: {goes_on}")
+        if late := sum(row.is_late for row in self.dispatches):
+            goes_on = f"frontrunner tune-model --resume {shlex.quote(str(self.run))} --minutes M"
+            lines.append(
+                f"not tried    {late} of the dispatches, for lack of time: {goes_on} goes on, with "
+                f"the same --iree-flag, --cluster and --options FILE, if any"
+            )
         if self.flags is not None:
             lines.append(f"options      {self.options}")
             lines.append(f"flags        {self.flags}")

@@ -174,7 +174,7 @@ def read_variants(path: Path) -> tuple[OptionVariant, ...]:
     """
     try:
         content = tomllib.loads(read_limited(path, _REMEDY).decode())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not TOML: {error}", _REMEDY) from None
     found = []
     for name, flags in content.items():

@@ -14,7 +14,7 @@ import pandas as pd
 from ...benchmarks.cluster import open_devices
 from ...benchmarks.libraries import REQUIRED_PACKAGES, Peak
 from ...benchmarks.measuring import shares_cores
-from ...core import InputError, check_inside
+from ...core import InputError, check_inside, check_no_links
 from ...search import backend_of, parse_flags
 from ..interrupted import RunInterrupted
 from ..observing import make_notify, make_progress
@@ -218,6 +218,7 @@ def _open_log(
     if out.suffix not in ENDINGS:
         raise InputError(f"{out} is to be a table", f"end the output in {' or '.join(ENDINGS)}")
     check_inside(out.parent, [options.failures])
+    check_no_links(options.failures)
     common = check_profile(chosen, options)
     lines = out.with_suffix(".jsonl")
     if not lines.exists() and not force:

@@ -132,6 +132,8 @@ def read_profile_log(path: Path) -> LoggedProfile:
     records, _ = read_whole_lines(path, remedy="give the .jsonl file beside a profile's table")
     rows: dict[Key, Row] = {}
     peak = None
+    if not records:
+        return LoggedProfile({}, {}, None)  # it begins with the first row
     try:
         header, *others = records
         if header.pop("format") != FORMAT:

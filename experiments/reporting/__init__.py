@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .api import NAME, ReportResult, make_page, report
+    from .api import ReportResult, make_page, report, usual_page
     from .reading import read_article
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["NAME", "ReportResult", "make_page", "read_article", "report"]
+__all__ = ["ReportResult", "make_page", "read_article", "report", "usual_page"]

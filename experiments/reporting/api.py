@@ -76,7 +76,7 @@ def report(
     paths = [Path(f) for f in ([folders] if isinstance(folders, str | os.PathLike) else folders)]
     if not paths:
         raise InputError("there is nothing to report on", "name a folder")
-    page = optional_path(out) or _usual_page(paths)
+    page = optional_path(out) or usual_page(paths)
     if page.suffix not in ENDINGS:
         raise InputError(f"{page} is to be a page", f"end it in {' or '.join(ENDINGS)}")
     articles = []
@@ -90,7 +90,8 @@ def report(
     return ReportResult(page, kinds, len(data))
 
 
-def _usual_page(paths: Sequence[Path]) -> Path:
+def usual_page(paths: Sequence[Path]) -> Path:
+    """Where the page goes if no place is named."""
     if len(paths) > 1:
         return Path(NAME)
     (path,) = paths

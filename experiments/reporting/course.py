@@ -207,6 +207,9 @@ def machine(run: Run) -> Iterator[Block]:
     shares = frame["baseline_us"] / frame.groupby("device")["baseline_us"].transform("median")
     parts = (shares * frame["baseline_us"].median()).groupby(tenth).median()
     drift = parts.max() / parts.min()
+    if frame["baseline_us"].nunique() == 1:
+        yield Text(f"The default was timed once: {parts.max():,.1f} µs.")
+        return
     word = "drifted" if drift > STEADY else "kept still"
     yield Text(
         f"The default {word}: in tenths of the run, its time was between {parts.min():,.1f} and "

@@ -57,8 +57,11 @@ def figures(run: Run) -> Iterator[Figure]:
 def blocks(run: Run) -> Iterator[Block]:
     """What was measured again in the end."""
     result = run.tuned
-    if result is None or not result.finalists:
-        yield Text("No candidate is left of the finals, in which the best are measured again.")
+    if result is None:
+        yield Text("The finals, in which the best are measured again, come after the search.")
+        return
+    if not result.finalists:
+        yield Text("No candidate was left for the finals, in which the best are measured again.")
         return
     yield from (Text(words) for words in _verdicts(run))
     if warning := noise_warning(result.noise_floor, result.load):
@@ -110,11 +113,18 @@ def _verdicts(run: Run) -> Iterator[str]:
             f"has to be above {line:.2f}x, which is 1 and the noise floor."
         )
         return
-    yield (
-        f"The winner is apart from the default: the lower end of its interval, "
-        f"{winner.interval[0]:.2f}x, is above the line of acceptance, {line:.2f}x, which is 1 and "
-        f"the noise floor."
-    )
+    if winner.interval[0] > line:
+        yield (
+            f"The winner is apart from the default: the lower end of its interval, "
+            f"{winner.interval[0]:.2f}x, is above the line of acceptance, {line:.2f}x, which is 1 "
+            f"and the noise floor."
+        )
+    else:
+        yield (
+            f"The winner was accepted by its median, {winner.speedup:.2f}x, as older versions did: "
+            f"the lower end of its interval, {winner.interval[0]:.2f}x, is not above the line of "
+            f"acceptance of today, {line:.2f}x, which is 1 and the noise floor."
+        )
     if not run.others:
         yield "No other candidate came to the finals."
         return

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...core import InputError
 from ...search import flags_text
-from ..network_tuning import BUILD_HINT, build_command
+from ..network_tuning import BUILD_HINT, NetworkOptions, build_command
 from . import tried
 from .drawing import (
     Article,
@@ -66,7 +66,13 @@ def network_article(path: Path) -> Article:
         figures=tuple(_figures(run)),
         sections=tuple(section for section in sections if section.blocks),
         speedup=(result.speedup, *result.speedup_ci) if result and better else None,
+        subject=_subject(run.options),
     )
+
+
+def _subject(options: NetworkOptions) -> tuple[str, ...]:
+    """Results for the same model on the same machine are compared."""
+    return str(options.input), options.target, options.device or "", *options.iree_flags
 
 
 def _figures(run: NetworkRun) -> Iterator[Figure]:
@@ -145,13 +151,14 @@ def _whole(run: NetworkRun) -> Iterator[Block]:
         ),
         height=110,
     )
-    apart = "above" if low > line else "not above"
+    apart = "above" if low > 1 and result.speedup > line else "not above"
     yield Chart(
         "Rounds of the whole model",
         "Each dot is a round, the bar the 95 % interval of their median; the full line is the "
-        "model as it was, the dashed one 1 and the noise floor.",
+        "model as it was, the dashed one 1 and the noise floor. What is faster has its interval "
+        "beyond the full one, and its median beyond the dashed one.",
         f"{len(rounds)} rounds: {result.speedup:.2f} times as fast, {low:.2f} to {high:.2f}, which "
-        f"is {apart} the noise floor's line of {line:.2f}.",
+        f"is {apart} noise, with its line at {line:.2f}.",
         spec,
     )
 
@@ -215,7 +222,7 @@ def _dispatches(run: NetworkRun) -> Iterator[Block]:
                 number(100 * row.share, ".2f", " %"),
                 number(row.alone, ".2f", "x"),
                 number(row.speedup if row.candidates else None, ".2f", "x"),
-                number(None if row.left_us is None else row.left_us / 1e3, ".2f"),
+                number(None if row.left_us is None else row.left_us / 1e3, ".3g"),
                 number(None if row.roofline is None else 100 * row.roofline, ".0f", " %"),
                 number(row.candidates, "d"),
                 number(row.seconds, ".0f"),
@@ -262,11 +269,13 @@ def _use(run: NetworkRun) -> Iterator[Block]:
             yield Code(str(path), shown)
     elif result is not None:
         yield Text("The model stays as it is: there is nothing to give to the compiler.")
-    else:
+    late = result is not None and any(row.is_late for row in result.dispatches)
+    if result is None or late:
         words = ["frontrunner", "tune-model", "--resume", shlex.quote(str(folder.path))]
         words += [f"--iree-flag={shlex.quote(flag)}" for flag in run.options.iree_flags]
         words += ["--cluster", "ADDRESS"] * (run.options.cluster is not None)
         words += ["--options", "FILE"] * (run.options.variants_file is not None)
+        words += ["--minutes", "M"] * late
         yield Code("To go on", " ".join(words))
 
 

@@ -34,7 +34,6 @@ from .drawing import (
     told,
 )
 
-LOG = "profile.jsonl"
 # Dispatches of the chart of times; the table has all.
 MOST_DISPATCHES = 60
 

@@ -10,8 +10,8 @@ from ..learning import ENDINGS, recording_files
 from .drawing import Article
 
 _KNOWN = (
-    "give what `tune`, `tune-model`, `record`, `profile` or `evaluate` wrote: a folder, or a "
-    "recording"
+    "give what `tune`, `tune-model`, `record`, `profile`, `evaluate` or `leaderboard` wrote: a "
+    "folder, or a recording"
 )
 
 

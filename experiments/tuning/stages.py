@@ -178,7 +178,7 @@ def read_stages(path: Path) -> tuple[Stage, ...]:
         if set(data) != {"stage"} or not isinstance(data["stage"], list):
             raise ValueError(f"it has {', '.join(data) or 'nothing'}, not [[stage]] alone")
         stages = [decode(Stage, one, "stage") for one in data["stage"]]
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise InputError(f"{path} holds no stages: {describe_error(error)}", _HINT) from None
     return check_stages(stages)
 

@@ -63,7 +63,8 @@ def spec_text(spec: TuningSpec) -> str:
         except (ir.MLIRError, ValueError) as error:
             said = first_error(error) if isinstance(error, ir.MLIRError) else first_line(error)
             raise InputError(f"no tuning spec can be made of a configuration: {said}") from None
-    return f"// {spec.comment}\n{text}" if spec.comment else text
+    comment = " ".join(spec.comment.split())  # of devices that results of others name, too
+    return f"// {comment}\n{text}" if comment else text
 
 
 def build_spec(spec: TuningSpec) -> ir.Module:

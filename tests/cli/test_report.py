@@ -33,12 +33,14 @@ def test_the_page_of_a_run(run, frontrunner):
 
 
 def test_a_page_of_somebody_elses_is_left_alone(run, frontrunner, tmp_path, monkeypatch):
-    """Of several folders the page goes where one is, by a name that others have, too."""
+    """Where the page goes if no place is named, others have files of that name, too."""
     monkeypatch.chdir(tmp_path)
-    Path("report.html").write_text("mine")
-    ran = frontrunner("report", run, shutil.copytree(run, tmp_path / "other"))
-    assert ran.code == 2
-    assert Path("report.html").read_text() == "mine"
+    other = shutil.copytree(run, tmp_path / "other")
+    for page, folders in (("report.html", [run, other]), ("other/report.html", [other])):
+        Path(page).write_text("mine")
+        ran = frontrunner("report", *folders)
+        assert ran.code == 2
+        assert Path(page).read_text() == "mine"
 
 
 def test_json(run, frontrunner):

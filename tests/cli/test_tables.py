@@ -47,6 +47,13 @@ def test_what_is_too_long_alone_stays_whole_in_pipes_and_is_wrapped_on_terminals
     assert sum(line.count("word") for line in wrapped) == 40
 
 
+@pytest.mark.parametrize(("encoding", "below"), [("utf-8", "\u2500"), ("latin-1", "-")])
+def test_titles_are_underlined_by_what_the_encoding_has(encoding, below):
+    text = table_text(COLUMNS, ROWS, width=200, seen=False, encoding=encoding)
+    assert set(text.splitlines()[1].split()[0]) == {below}
+    text.encode(encoding)
+
+
 def test_no_color():
     """Bold titles are codes, too."""
 

@@ -29,6 +29,8 @@ from ..drawing import (
 )
 from .evaluations import COLUMNS, EvaluationTables, read_evaluation
 
+_QUARTILES = (0.25, 0.5, 0.75)
+
 
 def evaluation_article(folder: Path) -> Article:
     """All about an evaluation.
@@ -147,8 +149,10 @@ def _curve(table: pd.DataFrame, names: Sequence[str], title: str, heading: str, 
     for name in names:
         rows = table.loc[name]
         # A recording of which nothing ran yet is worse than any.
-        worst = rows.fillna(np.inf)
-        parts = np.quantile(worst.to_numpy(), (0.25, 0.5, 0.75), axis=0, method="lower")
+        worst = rows.fillna(np.inf).to_numpy()
+        # Midpoints, of the two beside a quantile; NumPy makes NaN of one that is infinite.
+        beside = [np.quantile(worst, _QUARTILES, axis=0, method=m) for m in ("lower", "higher")]
+        parts = np.mean(beside, axis=0)
         values += [
             {"x": int(k), "low": low, "y": middle, "high": high, "name": name}
             for k, low, middle, high in zip(rows.columns, *parts.tolist(), strict=True)

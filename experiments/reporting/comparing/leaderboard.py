@@ -148,7 +148,7 @@ def _pairs(found: Told) -> Iterator[Block]:
         "interval that holds 1 does not tell them apart."
     )
     yield Table.of(
-        "Each against those of ours",
+        f"Each against {' and '.join(found['against'])}",
         ["search", "against", "#times as many", "#from", "#to", "told apart"],
         [
             (

@@ -105,7 +105,7 @@ def test_a_run_that_was_interrupted_says_what_is_missing(run, written):
     assert "what goes on with it is at the end of this page" in page
     assert f"frontrunner tune --resume {run}" in page
     assert "best so far" in page
-    assert "No candidate is left of the finals" in page
+    assert "come after the search" in page
     assert log.read_text().endswith(lines[4][:20])  # it may be written to meanwhile
     log.unlink()
     assert "No candidate was taken yet." in texts(written(run))
