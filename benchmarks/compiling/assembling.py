@@ -45,7 +45,8 @@ class ModelAssembler:
         self._source, self._flags = network.source, network.target.flags
         self._folder = folder
         self._parts = CompilePool(folder, jobs, part_timeout)
-        self._whole = CompilePool(folder, 1, whole_timeout, tries=2)
+        # A process holds all of the model but its weights.
+        self._whole = CompilePool(folder, min(self._parts.jobs, 2), whole_timeout, tries=2)
         self._host = folder / "host.mlir"
         self._sources: dict[str, str] = {}
         # Names of their own: what ran before is loaded by its path.

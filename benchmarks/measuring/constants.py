@@ -77,6 +77,10 @@ BLOCK_SIZE = 16
 # Rounds of a race, and seconds of a turn: a turn of a slow model is one run.
 RACE_ROUNDS = 15
 TURN_SECONDS = 0.3
+# A model that takes seconds has fewer rounds than are asked for: as many as take so long, and at
+# least so many, of which the interval of a median is the least and the greatest.
+RACE_SECONDS = 60.0
+LEAST_RACE_ROUNDS = 6
 # Seconds for further rounds, where what is faster is not so beyond noise yet: of MobileNet's 34 ms,
 # 15 rounds tell a ratio to 15 %, and four times as many to half of that.
 RACE_PATIENCE = 60.0

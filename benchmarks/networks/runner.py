@@ -26,7 +26,9 @@ from ...core import (
 from ..measuring import (
     DOCTOR_HINT,
     KEEP_MEMORY,
+    LEAST_RACE_ROUNDS,
     RACE_ROUNDS,
+    RACE_SECONDS,
     TURN_SECONDS,
     median_interval,
     noise_floor,
@@ -167,6 +169,9 @@ class NetworkRunner:
         """
         until = time.monotonic() + patience
         times = np.empty((0, 3))
+        if math.isfinite(self._run_s):
+            fit = int(RACE_SECONDS / (times.shape[1] * max(self._run_s, TURN_SECONDS)))
+            rounds = min(rounds, max(fit, LEAST_RACE_ROUNDS))
         while True:
             race = RaceRequest((before, before, after), rounds, TURN_SECONDS, seed + len(times))
             times = np.vstack([times, np.array(self._ask(race))])

@@ -31,7 +31,7 @@ from ...search.linking import LinkedSpec, find_matches, link_specs
 from ...search.reading import NETWORK_READER, Network, read_network
 from .options import NetworkOptions
 from .plan import OTHERS
-from .variants import PLAIN, OptionVariant, TriedVariants, VariantOutcome, named
+from .variants import NO_CHANGE, PLAIN, OptionVariant, TriedVariants, VariantOutcome, named
 
 COMPILE_TIMEOUT, LEAST_TIMEOUT = 1800.0, 30.0
 # A model may take so many times as long to compile as by default: candidates unroll more than the
@@ -271,9 +271,10 @@ def instead_of_tuning(
 
     Such an option does for products what tuning does, which may not show in a model that does other
     things for most of its time, so it may be slower within noise: ConvNeXt is 1.01 times as fast
-    with data tiling, and 1.2 times if it has channels last already.
+    with data tiling, and 1.2 times if it has channels last already. By itself it may change
+    nothing: convolutions are no products before they are made some.
     """
-    speedups = {one: found[one].speedup or 0.0 for one in variants if not one.tunable}
+    speedups = {one: _untuned(found[one]) for one in variants if not one.tunable}
     return _unknown(
         known,
         (
@@ -282,6 +283,11 @@ def instead_of_tuning(
             if tunable and speedups[one] > 1 / LEAST_SPEEDUP
         ),
     )
+
+
+def _untuned(outcome: VariantOutcome) -> float:
+    """The speedup of options by themselves; 0 of what failed."""
+    return 1.0 if outcome.reason == NO_CHANGE else outcome.speedup or 0.0
 
 
 def _unknown(

@@ -29,7 +29,7 @@ from .device import NetworkDevice
 from .folder import NetworkFolder
 from .options import NetworkOptions
 from .plan import NO_TIME, Plan, make_plan
-from .variants import PLAIN, OptionVariant, TriedVariants, VariantOutcome
+from .variants import NO_CHANGE, PLAIN, OptionVariant, TriedVariants, VariantOutcome
 
 # Rounds in which all variants are timed first; half of them go on to `DROP_ROUNDS`.
 FIRST_ROUNDS = 3
@@ -139,7 +139,7 @@ def try_variants(
     if earlier is not None:
         found |= earlier.known(variants)
         faster += made_again(maker, earlier, variants, plain)
-    programs = {plain.compiled.digest: "it changes nothing"}
+    programs = {plain.compiled.digest: NO_CHANGE}
     programs |= {one.compiled.digest: f"it makes the same as {one.variant.name}" for one in faster}
 
     def attempt(batch: Sequence[OptionVariant], until: float) -> None:

@@ -8,7 +8,7 @@ to tune each by itself, and what is timed is what the model runs.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ from ...search import CannotRender
 from .bisection import WITH_OTHERS, Specs, check_compiled, find_working
 from .folder import MAKE_ROOM
 from .plan import HotDispatch
-from .queued import CandidateLog, InModelOutcome, QueuedDispatch
+from .queued import CandidateLog, InModelOutcome, QueuedDispatch, read_logs
 
 # Variants between two profiles of the default, with which they are compared.
 DEFAULT_EVERY = 3
@@ -37,6 +37,10 @@ PART_TIMEOUT = 5.0
 # A dispatch sits out where compiling its candidates took so many times what its share of the time
 # would be.
 MOST_OF_SHARE = 2.0
+
+# A machine's drift is told from dispatches that no candidate is of, if they take this share of the
+# time.
+LEAST_SAME = 0.1
 
 NO_MATCH = "its spec does not match it in the model"
 NO_PART = "its executable cannot be exchanged in the model"
@@ -86,6 +90,7 @@ class InModelSearch:
     _parts: dict[tuple[str, int], CompileOutcome] = field(default_factory=dict)
     _spent: dict[str, float] = field(default_factory=dict)
     _doubted: set[tuple[str, int]] = field(default_factory=set)
+    _verified: set[Path] = field(default_factory=set)
 
     def search(
         self, dispatches: Sequence[QueuedDispatch], deadline: float, tried: int
@@ -108,7 +113,7 @@ class InModelSearch:
         started = time.monotonic()
         end_of_new = started + NEW_SHARE * (deadline - started)
         with closing(JsonLinesFile(self.log, MAKE_ROOM, check=InModelOutcome.from_record)) as lines:
-            logs = self._read_logs(map(InModelOutcome.from_record, lines.records), known)
+            logs = read_logs(map(InModelOutcome.from_record, lines.records), known, self.notify)
             going, rounds = dict(logs), 0
             while time.monotonic() < deadline:
                 again = rounds % AGAIN_EVERY == AGAIN_EVERY - 1 or time.monotonic() > end_of_new
@@ -211,26 +216,6 @@ class InModelSearch:
                 usual = None, failed.get((name, at), UNDECIDED)
                 yield name, at, *found.get(name, usual)
 
-    def _read_logs(
-        self, outcomes: Iterable[InModelOutcome], known: Mapping[str, QueuedDispatch]
-    ) -> dict[str, CandidateLog]:
-        """What is known of each dispatch's candidates, if these have the places that they had."""
-        logs = {name: CandidateLog(one.count) for name, one in known.items()}
-        left_out: set[str] = set()
-        others: set[str] = set()
-        for outcome in outcomes:
-            if outcome.dispatch not in known:
-                others.add(outcome.dispatch)
-            elif outcome.queue in ("", known[outcome.dispatch].digest):
-                logs[outcome.dispatch].add(outcome)
-            else:
-                left_out.add(outcome.dispatch)
-        for name in sorted(left_out):
-            self.notify(f"{name} has candidates in another order by now, and is tuned anew")
-        for name in sorted(others):
-            self.notify(f"{name} was tuned in the model, and is not any more")
-        return logs
-
     def _compile(
         self, candidates: Sequence[tuple[QueuedDispatch, int]]
     ) -> dict[tuple[str, int], str]:
@@ -273,7 +258,10 @@ class InModelSearch:
         if self._profiled % DEFAULT_EVERY == 0:
             self._default_us = self._times(self._default)
         self._profiled += 1
-        working = find_working(specs, compiled, self._assemble, self._check, deadline)
+        # What is timed again was compared when it was timed first; the whole is in the end.
+        check = check_compiled if {*specs.values()} <= self._verified else self._check
+        working = find_working(specs, compiled, self._assemble, check, deadline)
+        self._verified |= {*working.specs.values()}
         found: Found = {
             hot.name: (None, reason)
             for hot, reason in working.failed.items()
@@ -284,11 +272,13 @@ class InModelSearch:
         times = self._profile(working.compiled.executable)
         if not times and len(working.specs) > 1:
             return found
+        changed = {self._members[hot.name] for hot in working.specs}
+        drift = _drift(self._default_us, times, changed)
         for hot in working.specs:
             member = self._members[hot.name]
             before, after = self._default_us.get(member, 0.0), times.get(member, 0.0)
             if min(before, after) > 0:
-                found[hot.name] = before / after, ""
+                found[hot.name] = drift * before / after, ""
             else:
                 found[hot.name] = None, "it has no time in the model's profile"
         return found
@@ -324,3 +314,13 @@ class InModelSearch:
             f"{sum(bool(log.best()) for log in logs.values())} of {len(logs)} dispatches are "
             f"faster; {left // 60}:{left % 60:02d} left"
         )
+
+
+def _drift(before: Mapping[str, float], after: Mapping[str, float], changed: Set[str]) -> float:
+    """How many times as long the machine took, by the dispatches that are as they were.
+
+    1 where these take too little of the time to tell.
+    """
+    same = before.keys() & after.keys() - changed
+    first, second = (sum(times[name] for name in same) for times in (before, after))
+    return second / first if first > LEAST_SAME * sum(before.values()) else 1.0

@@ -13,6 +13,8 @@ from ...search import Preprocessing, Target, backend_named, flags_text, parse_fl
 from .plan import NO_TIME
 
 AUTO, NONE = "auto", "none"
+# What is said of options that make the same program as the usual ones.
+NO_CHANGE = "it changes nothing"
 AND = " + "
 _REMEDY = 'give a TOML file such as: "no unrolling" = ["--iree-llvmcpu-loop-unrolling=false"]'
 

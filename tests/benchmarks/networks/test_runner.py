@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections.abc import Iterator
@@ -444,6 +445,21 @@ def test_what_is_not_known_well_is_measured_for_longer(monkeypatch, ratio, patie
     assert (len(asked) > 1) == longer
     assert len({request.seed for request in asked}) == len(asked)
     assert gain.beyond_noise == (ratio > 1 and patience > 0)
+
+
+@pytest.mark.parametrize(("run_s", "rounds"), [(math.inf, 15), (0.01, 15), (2.0, 10), (8.0, 6)])
+def test_models_that_take_seconds_are_timed_in_fewer_rounds(monkeypatch, run_s, rounds) -> None:
+    asked: list[int] = []
+
+    def ask(_: object, request: RaceRequest) -> list[list[float]]:
+        asked.append(request.rounds)
+        return [[1000.0] * 3] * request.rounds
+
+    monkeypatch.setattr(NetworkRunner, "_ask", ask)
+    with NetworkRunner(NetworkSetup("local-task", ())) as runner:
+        runner._run_s = run_s
+        runner.measure_speedup(Path("a"), Path("b"), seed=0)
+    assert asked == [rounds]
 
 
 def test_the_peak_is_measured() -> None:

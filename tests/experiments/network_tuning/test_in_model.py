@@ -311,6 +311,46 @@ def test_those_that_seem_to_be_faster_are_timed_again(world: World) -> None:
     assert world.compiled.count("a-0") == 1
 
 
+def test_only_rivals_of_the_best_are_timed_again(world: World) -> None:
+    """Most of the time would go to what is faster than the default, and far behind the best."""
+    world.times = {"a-0": 90.0, "a-1": 85.0, "a-2": 50.0, "a-3": 55.0}
+    assert world.search()["a"].best[0] == 2
+    timed = [o["candidate"] for o in world.log if o["dispatch"] == "a"]
+    assert [timed.count(at) for at in range(COUNT)] == [1, 1, 3, 3]
+
+
+def test_what_is_timed_again_is_not_compared_again(world: World) -> None:
+    world.times = dict.fromkeys(("a-1", "b-1", "c-1"), 50.0)
+    compared: list[str] = []
+    compare = world.compare_outputs
+
+    def recorded(variant: Path, expected: Path, sets: int | None) -> None:
+        compared.append(variant.read_text())
+        compare(variant, expected, sets)
+
+    world.compare_outputs = recorded  # type: ignore[method-assign]
+    world.search()
+    assert [o["candidate"] for o in world.log].count(1) == 3 * len(NAMES)
+    assert compared.count("a-1 b-1 c-1") == 1
+
+
+def test_a_machine_that_got_slower_slows_no_candidate(world: World) -> None:
+    """What no candidate is of tells by how much."""
+    world.functions = (*NAMES, "d")
+    world.times = {"a-1": 50.0}
+    profile = world.profile
+    found: list[Path] = []
+
+    def slowed(executable: Path, runs: int) -> list[DispatchTime]:
+        factor = 3.0 if "a-1" in executable.read_text().split() else 1.0
+        found.append(executable)
+        return [replace(one, time_us=factor * one.time_us) for one in profile(executable, runs)]
+
+    world.profile = slowed  # type: ignore[method-assign]
+    assert world.search()["a"].best == (1,)
+    assert {o["speedup"] for o in world.log if (o["dispatch"], o["candidate"]) == ("a", 1)} == {2.0}
+
+
 def test_parts_are_kept_as_long_as_they_are_timed_again(world: World) -> None:
     world.times = {"a-1": 50.0}
     world.search()

@@ -416,7 +416,8 @@ def test_what_was_not_measured_is_not_told() -> None:
         "the model stays as it is",
         "speedup      1.00x (the default, 2.0 ms)",
         "not tried    1 of the dispatches, for lack of time: "
-        "tune-model --resume r --minutes M goes on",
+        "frontrunner tune-model --resume r --minutes M goes on, with the same --iree-flag, "
+        "--cluster and --options FILE, if any",
         "spec         none",
     ]
     assert [row.reason for row in result.dispatches] == [
