@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         WorkError,
         extra_hint,
         first_line,
+        last_line,
         shorten,
     )
     from .files import (
@@ -144,6 +145,7 @@ __all__ = [
     "iree_versions",
     "is_full",
     "is_utf_8",
+    "last_line",
     "limit_bytes",
     "load_named_values",
     "load_plug_in",

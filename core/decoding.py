@@ -17,7 +17,7 @@ from reprlib import repr  # values of megabytes are not told in full
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from .errors import InputError
+from .errors import InputError, first_line
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ def refusing_damage(what: str, remedy: str) -> Iterator[None]:
 
 def describe_error(error: Exception) -> str:
     """One line for an exception that was raised while data was decoded."""
-    said = (str(error).splitlines() or [""])[0]
+    said = first_line(error)
     if isinstance(error, KeyError):
         return f"{said} is missing"
     if isinstance(error, TypeError | AttributeError):

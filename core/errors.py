@@ -79,6 +79,11 @@ def first_line(error: Exception | str) -> str:
     return next(iter(str(error).splitlines()), "")
 
 
+def last_line(said: str, default: str = "no reason given") -> str:
+    """What a program said in its last line, which is why it failed, most often."""
+    return (said.strip().splitlines() or [default])[-1]
+
+
 def shorten(diagnostic: str, limit: int = 300) -> str:
     """The first line of a diagnostic, without the IR that the compiler appends."""
     line = next((s for s in diagnostic.splitlines() if s.strip()), "").strip()

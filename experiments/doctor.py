@@ -18,8 +18,10 @@ from ..core import (
     FrontrunnerError,
     Progress,
     WorkError,
+    first_line,
     format_size,
     installed_version,
+    last_line,
     processor_name,
     run_tool,
     usable_cores,
@@ -267,13 +269,13 @@ def _ask(code: str, arguments: Sequence[str], timeout_s: float) -> dict[str, Any
         return {"error": f"crashed with signal {-done.code}"}
     lines = done.out.splitlines()
     if done.code or not lines:
-        return {"error": (done.err.strip().splitlines() or ["no reason given"])[-1]}
+        return {"error": last_line(done.err)}
     answer: dict[str, Any] = json.loads(lines[-1])
     return answer
 
 
 def _first_words(error: str) -> str:
     """The telling part of a runtime's message: `<where>: <CODE>; <what>; <advice>`."""
-    line = (error.strip().splitlines() or ["no reason given"])[0]
+    line = first_line(error.strip()) or "no reason given"
     parts = line.split("; ")
     return (parts[1] if len(parts) > 1 else line).rstrip(" :")

@@ -17,6 +17,7 @@ from ..core import (
     InputError,
     TooLarge,
     check_table_size,
+    first_line,
     format_size,
     max_bytes,
     remedy_for,
@@ -54,7 +55,7 @@ def read_table(data: bytes, what: str, remedy: str, cell_bytes: int = CELL_BYTES
     except (pa.ArrowMemoryError, MemoryError):
         raise InputError(f"cannot read {what}: it does not fit into memory", remedy) from None
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
+        first = first_line(error) or type(error).__name__
         raise InputError(f"{what} is cut short or no Parquet file: {first}", remedy) from None
 
 

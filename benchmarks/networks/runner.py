@@ -182,6 +182,19 @@ class NetworkRunner:
             if found.is_known or time.monotonic() > until:
                 return found
 
+    def time_once(self, variant: Path) -> float:
+        """The microseconds that a run takes, of few.
+
+        Raises:
+            WorkError: it does not run.
+            KilledError: the process was killed from outside.
+        """
+        try:
+            return self.measure_speedup(variant, variant, seed=0, rounds=1).before_us
+        except NetworkFailed as failure:
+            hint = "see that iree-run-module runs it"
+            raise WorkError(f"the model does not run: {failure}", hint) from failure
+
     def close(self) -> None:
         self._child.close()
         self._profiler.close()

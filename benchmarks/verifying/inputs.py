@@ -83,11 +83,9 @@ def _itemsize(dtype: str) -> int:
 
 
 def to_bf16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
-    """Rounds to the nearest bf16 and returns its bits, since NumPy has no such type."""
-    bits = values.view(np.uint32)
-    rounded = bits + 0x7FFF + ((bits >> 16) & 1)
-    return (rounded >> 16).astype(np.uint16)
+    """Rounds to the nearest bf16 and returns its bits."""
+    return values.astype(ml_dtypes.bfloat16).view(np.uint16)
 
 
 def from_bf16(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
-    return (bits.astype(np.uint32) << 16).view(np.float32)
+    return bits.view(ml_dtypes.bfloat16).astype(np.float32)

@@ -91,9 +91,8 @@ def build_foreign_recording(
     device, created_by = map(escape_undecodable, (device, created_by))
     names = list(dict.fromkeys(name for t in taken for name in t.knobs))
     check_table_size(len(taken), len(names) + len(COLUMNS))
-    knobs = {_column_of(n): _values([t.knobs.get(n) for t in taken]) for n in names}
-    if len(knobs) < len(names):
-        raise ValueError("two knobs have the same name, but for a _ before it")
+    columns = _columns_of(names)
+    knobs = {columns[n]: _values([t.knobs.get(n) for t in taken]) for n in names}
     pipeline = knobs.pop(PIPELINE, pd.Series([""] * len(taken), dtype="string")).fillna("")
     told = {
         ORIGIN: [t.origin for t in taken],
@@ -149,10 +148,17 @@ def kernel_and_device(path: Path) -> tuple[str, str]:
     return escape_undecodable(path.resolve().parent.name), recording_name(path)
 
 
-def _column_of(knob: str) -> str:
-    """A knob's column, where a recording has one of that name for something else."""
+def _columns_of(knobs: Sequence[str]) -> dict[str, str]:
+    """Each knob's column: with underscores before it where that name is taken."""
     taken = COLUMNS.keys() - {PIPELINE} | {MEASURE_COLUMN}
-    return f"_{knob}" if knob in taken or knob.startswith(DERIVED) else knob
+    found: dict[str, str] = {}
+    for knob in knobs:
+        column = knob
+        while column in taken or column.startswith(DERIVED) or (column != knob and column in knobs):
+            column = f"_{column}"
+        found[knob] = column
+        taken.add(column)
+    return found
 
 
 def _values(values: list[Any]) -> pd.Series:

@@ -93,7 +93,8 @@ def _read(data: bytes, path: Path, delimiter: str, also: tuple[str, ...]) -> Tab
         raise InputError(f"{path} has no line of 2 to {MAX_COLUMNS:,} names of columns", _REMEDY)
     if twice := next((n for n in header if n and header.count(n) > 1), None):
         raise InputError(f"{path} has two columns {twice!r}", "rename one")
-    check_table_size(data.count(b"\n") + data.count(b"\r"), len(header))
+    ends = data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+    check_table_size(ends, len(header))
     rows, lines = [], []
     names, now = header, header
     for line, row in found:

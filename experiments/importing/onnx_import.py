@@ -18,6 +18,7 @@ from ...core import (
     check_file,
     describe_kill,
     extra_hint,
+    last_line,
     run_tool,
 )
 
@@ -59,7 +60,7 @@ def as_mlir(model: Path, archives: Archives) -> Iterator[tuple[Path, Archives]]:
         if done.code == -signal.SIGKILL:
             raise KilledError(f"importing {model} was {describe_kill()}")
         if done.code or not mlir.exists():
-            last = (done.err.strip().splitlines() or ["no reason given"])[-1]
+            last = last_line(done.err)
             raise InputError(
                 f"{model} is not an ONNX model that can be imported: {last}",
                 "see that iree-import-onnx takes it",

@@ -16,14 +16,13 @@ from ...benchmarks.measuring import (
     OK,
     CompileOutcome,
 )
-from ...benchmarks.networks import DispatchTime, NetworkFailed, NetworkRunner, time_alone
+from ...benchmarks.networks import DispatchTime, NetworkRunner, time_alone
 from ...core import (
     Child,
     ChildPool,
     InputError,
     KilledError,
     Notify,
-    WorkError,
     usable_cores,
 )
 from ...search import backend_named
@@ -238,11 +237,7 @@ def dispatch_times(
         return runner.profile(base.compiled.executable)
     setup, make_child = runner.setup, runner.make_child
     found = time_alone(base.network, files, setup, make_child, notify, options.jobs)
-    executable = base.compiled.executable
-    try:
-        run_us = runner.measure_speedup(executable, executable, options.seed, rounds=1).before_us
-    except NetworkFailed as failure:
-        raise WorkError(f"the model does not run: {failure}") from failure
+    run_us = runner.time_once(base.compiled.executable)
     others = max(0.0, run_us - sum(one.time_us for one in found))
     return [*found, DispatchTime(OTHERS, 1.0, others)]
 

@@ -10,6 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ...benchmarks.libraries import measure_peak
 from ...benchmarks.measuring import DROP_ROUNDS
@@ -62,11 +63,15 @@ def choose(
     folder: NetworkFolder,
     device: NetworkDevice,
     seconds: float,
+    *,
+    further: bool = False,
 ) -> Choice:
     """Tries options and plans what to tune, where no earlier session did.
 
     Args:
         seconds: as long as options are tried; the last one may take longer.
+        further: whether an earlier session came to its end: options that it had no time for are
+            tried, too. What it tuned with stays.
 
     Raises:
         InputError: nothing can be tuned, or what an earlier session chose cannot be used here.
@@ -78,19 +83,28 @@ def choose(
         tried = TriedVariants((), PLAIN.name, ())
     if tried is not None:
         tried.check_device(folder.path, device.fingerprint, cores)
-    if tried is not None and tried.tuned and plan is not None:
-        bases = (plain, *made_again(maker, tried, variants, plain))
-        (base,) = (one for one in bases if one.variant.name == tried.tuned)
-        return Choice(tried.outcomes, bases, base, plan)
     until = time.monotonic() + seconds
 
     def keep(outcomes: Sequence[VariantOutcome], faster: Sequence[Base], tuned: str = "") -> None:
-        names = tuple(one.variant.name for one in faster)
-        folder.save_tried(TriedVariants(tuple(outcomes), tuned, names, device.fingerprint, cores))
+        names = _names(faster)
+        if tuned not in ("", PLAIN.name, *names):
+            names += (tuned,)
+        told = TriedVariants(tuple(outcomes), tuned, names, device.fingerprint, cores)
+        folder.save_tried(told)
 
-    outcomes, faster = try_variants(
-        maker, variants, plain, runner, until, options.seed, keep, tried
-    )
+    def try_others(keep: Callable[..., None]) -> tuple[list[VariantOutcome], list[Base]]:
+        return try_variants(maker, variants, plain, runner, until, options.seed, keep, tried)
+
+    if tried is not None and tried.tuned and plan is not None:
+        outcomes, faster, to_make = [*tried.outcomes], [], tried.faster
+        if further and any(one.reason == NO_TIME for one in outcomes):
+            outcomes, faster = try_others(partial(keep, tuned=tried.tuned))
+            to_make = () if tried.tuned in (PLAIN.name, *_names(faster)) else (tried.tuned,)
+            keep(outcomes, faster, tried.tuned)
+        faster += made_again(maker, replace(tried, faster=to_make), variants, plain)
+        base = next(one for one in (plain, *faster) if one.variant.name == tried.tuned)
+        return Choice(tuple(outcomes), (plain, *faster), base, plan)
+    outcomes, faster = try_others(keep)
     bases = (plain, *faster)
     base, plan = choose_base(bases, folder, runner, options, maker.notify, here=device.shares_cores)
     if tried is None or tried.tuned != base.variant.name:
@@ -99,6 +113,10 @@ def choose(
     keep(outcomes, faster, base.variant.name)
     folder.save_plan(plan)
     return Choice(tuple(outcomes), bases, base, plan)
+
+
+def _names(bases: Sequence[Base]) -> tuple[str, ...]:
+    return tuple(one.variant.name for one in bases)
 
 
 def try_variants(

@@ -122,7 +122,7 @@ def finish(
             elif contender.spec == users and gain.speedup > 1:
                 unclear.append(contender)
     # Options that were faster than the spec, but for noise, are timed for longer: they may be so
-    # beyond it, or faster than what took the spec's place. A ConvNeXt ended 4 % behind such options.
+    # beyond it, or faster than what took the spec's place. A ConvNeXt ended 4 % behind such.
     for contender in unclear:
         gain = race(best, contender, patience=UNCLEAR_SECONDS)
         if gain is not None and (gain.beyond_noise or (best.spec == users and gain.speedup > 1)):

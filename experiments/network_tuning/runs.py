@@ -13,12 +13,11 @@ from ...benchmarks.measuring import check_uris, fingerprint
 from ...benchmarks.networks import (
     INPUTS_HINT,
     Archives,
-    NetworkFailed,
     NetworkRunner,
     check_archives,
     read_dims,
 )
-from ...core import InputError, Notify, WorkError, lock_folder, make_folder
+from ...core import InputError, Notify, lock_folder, make_folder
 from ...models import resolve_ranker
 from ...search import backend_named
 from ...search.reading import Network, read_network
@@ -219,11 +218,14 @@ def _tune(
             setup, network, options, default, folder.work, place.make_child, notify
         )
         runner = stack.enter_context(NetworkRunner(setup, place.make_child))
-        run_us = _run_once(runner, default)
+        run_us = runner.time_once(default)
         if without := runner.check_comparable(default):
             told = f"nothing but infinity or NaN in {', '.join(without[:3])}"
             notify(f"warning: {told}: {INPUTS_HINT}")
-        choice = choose(maker, variants, plain, runner, folder, place, OPTIONS_SHARE * seconds)
+        choice = choose(
+            maker, variants, plain, runner, folder, place, OPTIONS_SHARE * seconds,
+            further=session.before is not None,
+        )  # fmt: skip
         base, plan = choice.base, choice.plan
         tracker = stack.enter_context(Tracker(notify=notify))
         tags = {
@@ -267,8 +269,7 @@ def _tune(
                 small, base, maker, runner, default, compiler.folder, folder, tuning,
                 place.fingerprint, until,
             )  # fmt: skip
-            tuned |= found
-            specs |= best
+            tuned, specs = tuned | found, specs | best
         trial = NetworkTrial(
             compiler, runner, options.starter, base.compiled, default,
             options.seed, deadline - FINISH_SHARE * seconds, notify,
@@ -290,7 +291,6 @@ def _tune(
             )  # fmt: skip
             write_text(folder.report, report(result, options))
             write_text(folder.result, result.to_json())
-        tracker.log_page(folder.path)
         _track(tracker, folder, result)
     shutil.rmtree(folder.work, ignore_errors=True)
     return result
@@ -303,16 +303,8 @@ def _is_worse(end: Finish, before: NetworkResult) -> bool:
     return end.winner is None or end.gain is None or end.gain.speedup < before.speedup
 
 
-def _run_once(runner: NetworkRunner, default: Path) -> float:
-    try:
-        return runner.measure_speedup(default, default, seed=0, rounds=1).before_us
-    except NetworkFailed as failure:
-        raise WorkError(
-            f"the model does not run: {failure}", "see that iree-run-module runs it"
-        ) from failure
-
-
 def _track(tracker: Tracker, folder: NetworkFolder, result: NetworkResult) -> None:
+    tracker.log_page(folder.path)
     for row in result.dispatches:
         figures = {"share": row.share, "speedup": row.gain, "kept": float(row.kept)}
         figures |= {"candidates": float(row.candidates), "seconds": row.seconds}

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from ...core import temporary_folder
+from ...core import last_line, temporary_folder
 
 # Seconds that the writer has to end its runs in, beyond those that it is given for its work.
 GRACE = 6.0
@@ -102,7 +102,7 @@ class MlflowWriter:
             return {"error": f"no answer within {timeout_s:g} s"}
         lines = printed.splitlines()
         if process.returncode or not lines:
-            complaint = (said.strip().splitlines() or ["no reason given"])[-1]
+            complaint = last_line(said)
             return {"error": f"MLflow ended with exit code {process.returncode}: {complaint}"}
         answer: dict[str, Any] = json.loads(lines[-1])
         return answer

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
-from ...core import Child, ChildDied, InputError, WorkError
+from ...core import Child, ChildDied, InputError, WorkError, last_line
 from .mlflow_process import DEFAULTS
 from .mlflow_store import SQLITE, find_store
 
@@ -93,7 +93,7 @@ def served_ui(*, port: int = 0) -> Iterator[UiServer]:
         def serve() -> None:
             try:
                 done = child.call(line)
-                server.end((done.err.strip().splitlines() or ["no reason given"])[-1])
+                server.end(last_line(done.err))
             except (ChildDied, OSError) as death:  # as it should, in the end
                 server.end(str(death))
 

@@ -209,14 +209,14 @@ def machine(run: Run) -> Iterator[Block]:
     drift = parts.max() / parts.min()
     if frame["baseline_us"].nunique() == 1:
         yield Text(f"The default was timed once: {parts.max():,.1f} µs.")
-        return
-    word = "drifted" if drift > STEADY else "kept still"
-    yield Text(
-        f"The default {word}: in tenths of the run, its time was between {parts.min():,.1f} and "
-        f"{parts.max():,.1f} µs, a factor of {drift:.2f}. Candidates are compared with the default "
-        f"beside them, so that drift is in no speedup.",
-        warning=drift > STEADY,
-    )
+    else:
+        word = "drifted" if drift > STEADY else "kept still"
+        yield Text(
+            f"The default {word}: in tenths of the run, its time was between {parts.min():,.1f} "
+            f"and {parts.max():,.1f} µs, a factor of {drift:.2f}. Candidates are compared with the "
+            f"default beside them, so that drift is in no speedup.",
+            warning=drift > STEADY,
+        )
     if run.tuned is not None and len(run.tuned.finalists):
         finals_us = run.tuned.baseline_us
         yield Text(

@@ -6,6 +6,7 @@ import importlib
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from frontrunner.benchmarks.bundle.results import BundleResult
@@ -128,3 +129,15 @@ def test_refused(asked, frontrunner, tmp_path, arguments, message):
     assert len(ran.err.splitlines()) <= 2
     assert asked == []
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_only_recordings_are_replaced_by_what_is_ingested(asked, frontrunner, record_sample):
+    ingest = ("bundle", "ingest", "mm.bundle", "r.jsonl", "--out")
+    pd.DataFrame({"mine": [1]}).to_parquet("mine.parquet")
+    before = Path("mine.parquet").read_bytes()
+    ran = frontrunner(*ingest, "mine.parquet")
+    assert ran.code == 2
+    assert "mine.parquet is no recording, so it is not replaced" in ran.err
+    assert Path("mine.parquet").read_bytes() == before
+    record_sample(Path("ours.parquet"), "odd")
+    assert "mm.bundle is not a bundle" in frontrunner(*ingest, "ours.parquet").err

@@ -17,7 +17,7 @@ from frontrunner.cli import main
 from frontrunner.experiments.dataset.recording import Provenance, Recording
 from frontrunner.experiments.evaluation import api as evaluation_api
 from frontrunner.experiments.evaluation import report as evaluation_report
-from frontrunner.models import create_ranker, load, read_manifest, save
+from frontrunner.models import create_ranker, load, save
 
 # Test folders are no packages, so what they share is loaded from its file.
 _path = Path(__file__).parents[1] / "features" / "samples.py"
@@ -128,8 +128,9 @@ def test_the_files(made):
     # Both recordings of one problem were left out together.
     assert results[results.case.str.startswith("odd")].left_out.nunique() == 1
     predictor = made / "predictors" / "lightgbm.predictor"
-    assert load(predictor).is_fitted
-    assert len(read_manifest(predictor)["training"]["problems"]) == 3
+    ranker = load(predictor)
+    assert ranker.is_fitted
+    assert len(ranker.training_["problems"]) == 3
 
 
 def test_a_saved_ranker_that_knows_the_recordings(frontrunner, recordings, made):

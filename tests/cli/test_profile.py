@@ -128,6 +128,19 @@ def test_bad_input(frontrunner, folder, tmp_path, monkeypatch, arguments, messag
     assert (folder / "profile.jsonl").read_text() == "mine"
 
 
+def test_failures_with_a_link_among_them_are_refused(frontrunner, folder, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("mine")
+    failures = folder / "profile-failures"
+    failures.mkdir()
+    (failures / "log").symlink_to(elsewhere)
+    ran = frontrunner("profile", folder, "--compile")
+    assert ran.code == 2
+    assert "log is no file of its own" in ran.err
+    assert not (folder / "profile.jsonl").exists()
+    assert elsewhere.read_text() == "mine"
+
+
 def test_started_anew_and_interrupted(frontrunner, folder, monkeypatch):
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt

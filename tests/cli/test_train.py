@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from frontrunner.experiments.observing import Tracker
-from frontrunner.models import load, read_manifest
+from frontrunner.models import load
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_a_table_with_what_its_columns_are(tmp_path, frontrunner, monkeypatch):
     Path("map.toml").write_text('time = "time"\nunit = "s"\nknobs = ["x", "order"]\n')
     ran = frontrunner(*"train data.csv --columns map.toml --set rounds=3 --out f".split())
     assert ran.code == 0, ran.err
-    names = read_manifest("f")["features"]["names"]
+    names = load("f").catalogue_.names
     assert [name for name in names if "order" in name] == [
         "place.order.0", "place.order.1", "beside.order.0.1", "before.order.0.1",
     ]  # fmt: skip

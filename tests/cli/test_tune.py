@@ -85,7 +85,8 @@ def test_what_stands_in_looks_like_what_it_stands_for():
 def test_defaults(loop, frontrunner):
     ran = frontrunner("tune", "mm.mlir")
     assert ran.code == 0, ran.err
-    assert loop.tuned == [TuneOptions(Path("mm.mlir"), None, Budget(64, None, None))]
+    usual = TuneOptions(Path("mm.mlir"), None, Budget(64, None, None), usual_budget=True)
+    assert loop.tuned == [usual]
     assert ran.out.splitlines() == [*Result().summary_lines(), "report       out/report.html"]
     assert ran.err.splitlines() == ["on the way"]
 
@@ -117,6 +118,7 @@ def test_every_option_arrives(loop, frontrunner):
             default_specs=True,
             stages=STAGES,
             iree_flags=("--iree-opt-level=O3",),
+            usual_budget=False,
         )
     ]
     figures = {"speedup": 4.2, "noise_floor": 0.011, "spec": "out/spec.mlir"}

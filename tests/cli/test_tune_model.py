@@ -196,6 +196,13 @@ def test_options_that_are_refused(loop, frontrunner, tmp_path, arguments, messag
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_options_that_are_nested_too_deep_are_refused(frontrunner, models):
+    (models / "deep.toml").write_text("fast = " + "[" * 5_000)
+    ran = frontrunner("tune-model", "softmax.mlir", "--options", "deep.toml")
+    assert ran.code == 2
+    assert "deep.toml is not TOML" in ran.err.splitlines()[0]
+
+
 @pytest.fixture
 def models(tmp_path, monkeypatch, warm):
     """A folder with models, and archives of weights that lack something."""

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from frontrunner.core.decoding import decode
+from frontrunner.core import InputError
+from frontrunner.core.decoding import decode, refusing_damage
 
 
 @dataclass(frozen=True)
@@ -84,3 +85,15 @@ def test_a_whole_number_that_no_float_is_is_refused() -> None:
     for data in (10**400, -(10**400), float("inf"), float("nan")):
         with pytest.raises(ValueError, match="a number"):
             decode(float, data)
+
+
+@pytest.mark.parametrize("changes", [{"path": "\ud800"}, {"inner": {"name": "\ud800"}}])
+def test_halves_of_characters_are_refused(changes: dict[str, Any]) -> None:
+    """JSON can hold them, and no file can."""
+    with (
+        pytest.raises(InputError, match=r"it is damaged: .*surrogates not allowed"),
+        refusing_damage("it is damaged", "write it again"),
+    ):
+        decode(Outer, plain(**changes))
+    # Names of files that are in no encoding are names.
+    assert decode(Path, "\udcff") == Path("\udcff")

@@ -124,6 +124,12 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         read_limited(tmp_path / "gone")
 
 
+def test_a_name_that_no_file_can_have_is_refused() -> None:
+    with pytest.raises(InputError, match=r"cannot read 'a\\x00b': .*null") as refused:
+        check_file(Path("a\0b"), "give a file")
+    assert refused.value.hint == "give a file"
+
+
 def test_a_file_is_checked_without_being_read(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"xx")

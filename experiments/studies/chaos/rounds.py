@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from ....core import last_line
 from ...fuzz import PRODUCT
 from ...kill_loop import (
     KILL,
@@ -177,7 +178,7 @@ def _look(
     """Notes what is wrong with a session when it is over, and what the log holds then."""
     ended = session.wait(MOST_SECONDS)
     if ended is None:
-        said = (session.complaints().strip().splitlines() or ["nothing"])[-1]
+        said = last_line(session.complaints(), "nothing")
         found.findings.append(f"{when}, it hangs; it said last: {said}"[:300])
         session.end(KILL, Random(0))
         ended = session.wait(MOST_SECONDS)

@@ -134,6 +134,10 @@ def test_another_format_is_refused(path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"bundle, format 1,", b"bundle, format 2,"))
     with pytest.raises(InputError, match="is of format 2, this frontrunner reads 1"):
         Bundle(path)
+    number = b"1" * 5_000  # more digits than Python makes a number of
+    rewrite(path, {}, b"frontrunner bundle, format %b, manifest sha256 %b" % (number, b"0" * 64))
+    with pytest.raises(InputError, match="is an archive, but not a bundle"):
+        Bundle(path)
 
 
 def rewrite(path: Path, members: Mapping[str, bytes], comment: bytes | None = None) -> None:

@@ -33,6 +33,12 @@ def test_a_worker_tells_that_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> 
     assert said == []
 
 
+@pytest.mark.parametrize("given", [("", None), (None, "")])
+def test_an_empty_address_is_refused(given: tuple[str | None, str | None]) -> None:
+    with pytest.raises(InputError, match="the address is empty"):
+        work_for_clients(Offer((), 1), *given, lambda text: None)
+
+
 def test_a_scheduler_tells_that_its_port_is_taken() -> None:
     said: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as taken:

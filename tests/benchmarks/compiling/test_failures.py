@@ -13,6 +13,7 @@ import pytest
 from frontrunner.benchmarks.compiling.compiler import Compiler
 from frontrunner.benchmarks.compiling.failures import (
     FailureReport,
+    check_report_folder,
     config_magnitude,
     group_failures,
     normalise,
@@ -21,6 +22,7 @@ from frontrunner.benchmarks.compiling.failures import (
 from frontrunner.benchmarks.compiling.reproducer import Reproducer, write_crash
 from frontrunner.benchmarks.compiling.runnable_module import RunnableModule
 from frontrunner.benchmarks.measuring.outcome import Outcome
+from frontrunner.core import InputError
 from frontrunner.search import Dispatch
 from frontrunner.search.mlir import spec_text
 from frontrunner.search.reading import read_dispatch
@@ -181,6 +183,21 @@ def test_a_report_that_was_cut_short_is_made_good(matmul: Dispatch, tmp_path: Pa
     before = (folder / "README.md").read_text()
     report(matmul, folder, sizes).write(outcomes)
     assert (folder / "README.md").read_text() == before
+
+
+def test_a_report_with_a_link_is_refused(matmul: Dispatch, tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "failures", tmp_path / "elsewhere"
+    elsewhere.write_text("mine")
+    writer = report(matmul, folder, {1: 64, 2: 8})
+    writer.write({1: FAILED})
+    check_report_folder(folder, matmul)
+    (folder / ".README.md.partial").symlink_to(elsewhere)
+    with pytest.raises(InputError, match=r"README.md.partial is no file of its own"):
+        check_report_folder(folder, matmul)
+    # Nor is it written through, where somebody puts it there later.
+    writer.write({1: FAILED, 2: FAILED})
+    assert elsewhere.read_text() == "mine"
+    assert "2 of 2 candidates failed" in (folder / "README.md").read_text()
 
 
 @pytest.mark.usefixtures("latin_1")

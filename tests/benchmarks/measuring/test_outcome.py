@@ -1,11 +1,12 @@
-"""Executables in files that somebody else may have put there."""
+"""Outcomes and executables in files that somebody else may have made."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from frontrunner.benchmarks.measuring.outcome import executable_digest, has_digest
+from frontrunner.benchmarks.measuring.checks import outcome_error
+from frontrunner.benchmarks.measuring.outcome import Outcome, executable_digest, has_digest
 from frontrunner.core.limits import limit_bytes
 
 
@@ -19,3 +20,13 @@ def test_only_what_is_meant_is_there(tmp_path: Path) -> None:
     path.write_bytes(b"other")
     for other in (path, fifo, tmp_path / "gone.vmfb", tmp_path):
         assert not has_digest(other, executable_digest(b"code"))
+
+
+def test_times_whose_ratio_is_no_number_above_zero_are_refused() -> None:
+    def wrong(time_us: float, baseline_us: float) -> str:
+        outcome = Outcome("ok", time_us, baseline_us, executable="e", device="local-task")
+        return outcome_error(0, outcome, {}, 1, ["local-task"])
+
+    assert wrong(1.0, 2.0) == ""
+    assert wrong(1e-200, 1e200) == "candidate 0 took 0.0 times what the default did"
+    assert wrong(1e200, 1e-200) == "candidate 0 took inf times what the default did"

@@ -37,6 +37,12 @@ def test_bf16_rounds_to_nearest_even() -> None:
     assert np.array_equal(from_bf16(to_bf16(values)), expected)
 
 
+def test_nan_and_infinity_stay_so_in_bf16() -> None:
+    values = np.array([0x7FFFFFFF, 0xFFFFFFFF, 0x7F800000], dtype=np.uint32).view(np.float32)
+    assert np.array_equal(np.isnan(from_bf16(to_bf16(values))), [True, True, False])
+    assert np.isposinf(from_bf16(to_bf16(values))[2])
+
+
 @pytest.mark.parametrize("dtype", ["f32", "f64", "f16", "bf16", *F8])
 def test_positive_inputs_are_absolute_values(dtype: str) -> None:
     values = make_input((200,), dtype, 0)

@@ -165,6 +165,16 @@ def test_t4_is_named_by_its_file_and_folder(
     assert (again.problem, again.devices) == (provenance.problem, provenance.devices)
 
 
+def test_halves_of_characters_in_names_are_escaped(tmp_path: Path) -> None:
+    odd = {"kernel_name": "k\ud800", "device_name": "d\ud800", "created_by": "c\ud800"}
+    recording = read(t4(result(KNOBS[0], 3.0), **odd), tmp_path / "x.json")
+    about = recording.provenance
+    assert (about.problem, about.devices) == (ForeignKernel("k\\ud800"), {"d\\ud800": "d\\ud800"})
+    assert about.created_by == "c\\ud800"
+    recording.write(tmp_path / "x.parquet")
+    assert read_recording(tmp_path / "x.parquet").provenance == about
+
+
 def test_metadata_comes_before_names(tmp_path: Path) -> None:
     named = t4(result(KNOBS[0], 3.0), kernel_name="k", device_name="D", problem_size=20)
     provenance = read(named, tmp_path / "convolution_A4000_T4.json").provenance
@@ -229,9 +239,11 @@ def test_what_measuring_cost(tmp_path: Path) -> None:
 
 def test_knobs_that_come_and_go_or_are_called_like_columns(tmp_path: Path) -> None:
     odd = [{"kind": 1, "derived.a": 2, "n": 3}, {"kind": 2, "z": [1, 2]}, {"kind": 3, "z": "s"}]
+    odd = [{**one, "_kind": 4} for one in odd]
     recording = read(t4(*(result(k, 3.0) for k in odd)), tmp_path / "x")
-    assert recording.knobs == ["_kind", "_derived.a", "n", "z"]
-    assert recording.frame["_kind"].tolist() == [1, 2, 3]
+    assert recording.knobs == ["__kind", "_derived.a", "n", "_kind", "z"]
+    assert recording.frame["__kind"].tolist() == [1, 2, 3]
+    assert recording.frame["_kind"].tolist() == [4, 4, 4]
     assert recording.frame["n"].fillna(-1).tolist() == [3, -1, -1]
     assert recording.frame["z"].tolist()[1:] == ["[1, 2]", "s"]
     assert set(recording.frame["kind"]) == {"ok"}

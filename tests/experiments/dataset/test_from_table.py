@@ -226,9 +226,16 @@ def test_what_is_wrong_is_told_in_a_line(message: str, tmp_path: Path) -> None:
     assert caught.value.hint
 
 
-def test_a_table_that_does_not_fit_is_refused(tmp_path: Path) -> None:
-    with limit_bytes(100_000), pytest.raises(InputError, match="more than the limit"):
-        read(tmp_path, "x,y,time\n" + "1,2,3\n" * 1000, SIMPLE)
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_a_table_that_does_not_fit_is_refused(end: str, tmp_path: Path) -> None:
+    with limit_bytes(100_000), pytest.raises(InputError, match="rows of 3 values, which take more"):
+        read(tmp_path, f"x,y,time\n1,2,3{end}" + f"1,2,3{end}" * 1000, SIMPLE)
+
+
+def test_a_line_that_ends_in_two_signs_is_one_row(tmp_path: Path) -> None:
+    with limit_bytes(300_000):
+        (found,) = read(tmp_path, "x,y,time\r\n" + "1,2,3\r\n" * 1000, SIMPLE)
+    assert found.provenance.problem.name
 
 
 def test_one_recording_is_asked_for(tmp_path: Path) -> None:

@@ -218,6 +218,9 @@ def test_other_files_are_refused(recording: Recording, tmp_path: Path) -> None:
     Recording(recording.frame.assign(time_us="slow"), PROVENANCE).write(path)
     with pytest.raises(InputError, match=r"a column of .* does not make sense: .*slow"):
         Recording.read(path)
+    Recording(recording.frame.assign(measure_s="long"), PROVENANCE).write(path)
+    with pytest.raises(InputError, match=r"a column of .* does not make sense: .*long"):
+        Recording.read(path)
 
 
 @pytest.mark.parametrize(

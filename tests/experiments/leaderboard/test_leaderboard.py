@@ -77,6 +77,15 @@ def test_the_folder_holds_the_page_and_hashes(board, folder):
     assert told["digest"] in html and "'sha256'" not in html
 
 
+def test_without_ours_each_is_compared_with_the_best(board):
+    first, *others = board.scores.index
+    assert list(board.against) == [first]
+    html = frontrunner.report(board.out).page.read_text()
+    _, table = html.split(f'<table aria-label="Each against {first}">')
+    rows = table.partition("</table>")[0]
+    assert [name for name in others if f">{name}</td>" not in rows] == []
+
+
 def test_synthetic_spaces_have_the_same_names_each_time(folder, tmp_path):
     """Also where those of two folders have one: by its name a space has its lots."""
     files = sorted(folder.glob("*.parquet"))

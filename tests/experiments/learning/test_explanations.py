@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from frontrunner.core import InputError
+from frontrunner.experiments.dataset import Recording, read_recording
 from frontrunner.experiments.learning.cases import read_cases, training_frame
 from frontrunner.experiments.learning.explanations import (
     CandidateSelection,
@@ -97,6 +98,21 @@ def test_a_recorded_candidate_comes_with_its_time(recorded: CandidatePool, learn
             assert found.time_us == recorded.times[row]
             assert found.place == 1 + (recorded.times < recorded.times[row]).sum()
     assert order(learned, recorded.features)[found.position - 1] == 20
+
+
+def test_a_row_is_that_of_the_file_where_one_was_killed(path: Path, tmp_path: Path) -> None:
+    whole = read_recording(path)
+    frame, ran = whole.frame.copy(), {"time_us": np.nan, "relative": np.nan, "measurements": 0}
+    frame.loc[3, ["kind", *ran]] = ["killed", *ran.values()]
+    Recording(frame, whole.provenance).write(tmp_path / "killed.parquet")
+    pool, ranker = CandidatePool.of_recording(tmp_path / "killed.parquet"), create_ranker("cpu")
+    found = one(ranker, pool, row=20)
+    assert (found.row, found.candidates, found.time_us) == (20, 59, frame["time_us"][20])
+    assert found.knobs["vec_n"] == frame["vec_n"][20]
+    assert one(ranker, pool, row=59).row == 59
+    assert 3 not in {e.row for e in explain(ranker, pool, CandidateSelection(top=60))}
+    with pytest.raises(InputError, match="no row 3, or it was killed from outside"):
+        one(ranker, pool, row=3)
 
 
 def test_values_and_meanings_are_those_of_features(
@@ -250,6 +266,18 @@ def test_other_peoples_kernels(tmp_path: Path) -> None:
     assert found.knobs == {"layout": "NHW", "pad": True, "block": 5}
     assert found.time_us == 8000
     check_sum(found.score)
+
+
+def test_a_row_is_that_of_the_file_where_rows_were_sorted_by_time(tmp_path: Path) -> None:
+    """They are shuffled when they are read."""
+    path = tmp_path / "kernel.csv"
+    path.write_text("block,compute_time\n" + "".join(f"{i},{i + 1}\n" for i in range(40)))
+    pool = CandidatePool.of_recording(path)
+    cases = read_cases([path])
+    ranker = create_ranker("forest", trees=3, min_leaf=1).fit(*training_frame(cases))
+    assert cases[0].recording.frame["index"].tolist() != list(range(40))
+    for row in (0, 7, 39):
+        assert one(ranker, pool, row=row).knobs == {"block": row}
 
 
 def test_a_folder_of_several_recordings_is_refused(tmp_path: Path, record_sample: Any) -> None:

@@ -31,7 +31,7 @@ from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.preparation import prepare
 from frontrunner.features.cpu import CPU
-from frontrunner.models import Ranker, create_ranker, load, read_manifest, save
+from frontrunner.models import Ranker, create_ranker, load, save
 from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[2] / "data"
@@ -63,8 +63,8 @@ def trained(paths: Path | list[Path], out: Path, **changes: Any) -> TrainResult:
 
 def test_the_file_says_what_it_was_trained_on(folder: Path, out: Path) -> None:
     found = trained(folder, out)
-    manifest = read_manifest(out)
-    training = manifest["training"]
+    ranker = load(out)
+    training = dict(ranker.training_)
     assert training.pop("data") == found.data
     assert len(found.data) == 64
     problems = training.pop("problems")
@@ -77,7 +77,7 @@ def test_the_file_says_what_it_was_trained_on(folder: Path, out: Path) -> None:
         "compilers": ["3.13.0"],
         "frontrunner": frontrunner.__version__,
     }
-    assert manifest["params"]["rounds"] == 5
+    assert ranker.get_params()["rounds"] == 5
     assert (found.candidates, found.recordings, found.features) == (180, 3, len(CPU.names))
     assert found.size_bytes == out.stat().st_size
     assert found.devices == training["devices"]

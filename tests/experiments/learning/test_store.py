@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from frontrunner.search import Target
 
 ZEN4 = Target("llvm-cpu", "znver4", "host", 2, 64, 32, (1 << 15, 1 << 20, 1 << 25))
 CHIP = "local-task on a chip"
+# In memory, where files may be of any year; on disks, many know none after 2446.
+MEMORY = Path("/dev/shm")
 
 
 @pytest.fixture
@@ -77,3 +80,14 @@ def test_what_a_predictor_asks_beside_does_not_count(folder: Path) -> None:
     (found, *_) = [one for one in saved_predictors() if one.path.name == "asks.predictor"]
     assert found.devices == ("a chip (znver3)",)
     assert found.problems == 0
+
+
+@pytest.mark.skipif(not os.access(MEMORY, os.W_OK), reason="no folder in memory")
+def test_a_predictor_may_be_of_any_year() -> None:
+    year_12000 = 316_500_000_000
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        path = keep(Path(folder, "late.predictor"), age=1e9 - year_12000)
+        if path.stat().st_mtime != year_12000:
+            pytest.skip("the file system knows no such time")
+        (found,) = saved_predictors(Path(folder))
+    assert (found.path, found.written, found.ranker) == (path, "", "heuristic")

@@ -18,7 +18,7 @@ from frontrunner.core import InputError
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.network_tuning import bases, choosing
 from frontrunner.experiments.network_tuning.bases import Base, BaseMaker
-from frontrunner.experiments.network_tuning.choosing import choose_base, try_variants
+from frontrunner.experiments.network_tuning.choosing import choose, choose_base, try_variants
 from frontrunner.experiments.network_tuning.finishing import Finish, finish
 from frontrunner.experiments.network_tuning.folder import NetworkFolder
 from frontrunner.experiments.network_tuning.options import NetworkOptions
@@ -591,3 +591,23 @@ def test_what_changes_nothing_alone_is_tried_with_what_changes_more(world: World
     assert outcomes(found)["t"] == "it changes nothing"
     assert outcomes(found)["a + t"] == 2.5
     assert kept[0].variant.name == "a + t"
+
+
+def test_a_further_session_tries_options_that_there_was_no_time_for(world: World) -> None:
+    """What was tuned with other options before goes on to be tuned with these."""
+    device = SimpleNamespace(shares_cores=False, fingerprint="here")
+    late = VariantOutcome.of(B, reason="no time was left for it")
+    world.times = {"a": 60.0, "b": 40.0, "ab": 45.0}
+    plan = Plan((), ())
+    folder = NetworkFolder(world.folder)
+    for further, names in ((False, ["plain", "a"]), (True, ["plain", "b", "ab", "a"])):
+        folder.save_tried(TriedVariants((VariantOutcome.of(A, 1.5), late), "a", ("a",), "here"))
+        folder.save_plan(plan)
+        chosen = choose(
+            world, [A, B], world.base(PLAIN), world, folder, device, 60.0, further=further  # type: ignore[arg-type]
+        )  # fmt: skip
+        assert [base.compiled.executable.name for base in chosen.bases] == names
+        assert chosen.base.variant == A
+        tried = folder.tried([A, B])
+        assert tried is not None
+        assert (tried.tuned, "b" in tried.faster) == ("a", further)

@@ -6,6 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from frontrunner.core import InputError
@@ -101,6 +103,52 @@ def test_regret_ends_where_the_best_was_found(folders, written):
         regrets = [v["y"] for v in curve["layer"][1]["data"]["values"] if v["name"] == name]
         assert regrets == sorted(regrets, reverse=True)
     assert regrets[-1] == pytest.approx(0, abs=1e-6)
+
+
+def test_the_median_of_two_recordings_is_between_them(folders, written):
+    (curve,) = [
+        c for c in charts(written(folders["evaluation"])) if c["description"].startswith("Regret")
+    ]
+    drawn = {
+        v["x"]: v["y"] for v in curve["layer"][1]["data"]["values"] if v["name"] == "heuristic"
+    }
+    table = pd.read_parquet(folders["evaluation"] / "curves.parquet")
+    best = table[table["ranker"] == "heuristic"].groupby("case").mean(numeric_only=True)
+    regrets = 100 * (1 / best.filter(like="best_of_") - 1)
+    assert len(regrets) == 2
+    shown = [int(column.removeprefix("best_of_")) in drawn for column in regrets]
+    low, high = regrets.loc[:, shown].to_numpy()
+    assert (low != high).any()
+    np.testing.assert_allclose(list(drawn.values()), (low + high) / 2, atol=1e-9)
+
+
+def test_a_model_that_passes_the_line_by_its_median_is_above_noise(folders, tmp_path, written):
+    """As it was accepted: its interval is above 1, and its median above the line."""
+    folder = Path(shutil.copytree(folders["model"], tmp_path / "model"))
+    edit(folder / "result.json", lambda data: data.update(noise_floor=0.45))
+    assert "1.50 times as fast, 1.40 to 1.60, which is above noise, with its line at 1.45" in (
+        written(folder)
+    )
+    edit(folder / "result.json", lambda data: data.update(noise_floor=0.5))
+    assert "which is not above noise, with its line at 1.50" in written(folder)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    ["no time was left for it", "the time was up before a candidate was measured"],
+)
+def test_a_model_whose_time_was_up_says_how_to_go_on(folders, tmp_path, written, reason):
+    folder = Path(shutil.copytree(folders["model"], tmp_path / "model"))
+    goes_on = f"frontrunner tune-model --resume {folder} --minutes M"
+    assert "--resume" not in texts(written(folder))
+    edit(folder / "result.json", lambda data: data["dispatches"][1].update(reason=reason))
+    assert goes_on in texts(written(folder))
+
+
+def test_a_profile_that_has_just_begun_has_a_page(tmp_path, written):
+    (tmp_path / "profile.jsonl").touch()
+    page = texts(written(tmp_path))
+    assert "Profile of 0 dispatches" in page
 
 
 def test_several_are_compared(run, folders, tmp_path, written):

@@ -186,6 +186,28 @@ def test_without_a_winner_page_and_terminal_speak_of_one_candidate(tmp_path, wri
     assert "candidate 1, the" not in page
 
 
+def test_a_winner_that_its_median_made_is_said_to_be_one(tmp_path, written):
+    """Its interval reaches below the line, which older versions let pass."""
+    folder = shutil.copytree(OLD / "run", tmp_path / "old")
+    edit(folder / "result.json", lambda data: data.update(noise_floor=5.0))
+    page = texts(written(folder))
+    assert "accepted by its median, 7.52x, as older versions did" in page
+    assert "5.09x, is not above the line of acceptance of today, 6.00x" in page
+    assert "The winner is apart from the default" not in page
+
+
+def test_a_default_that_was_timed_once_did_not_keep_still(run, written):
+    assert "The default was timed once" not in texts(written(run))
+    log = run / "outcomes.jsonl"
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    us = next(one["baseline_us"] for one in records if one["kind"] == "ok")
+    timed = [one | {"baseline_us": us} if one["baseline_us"] else one for one in records]
+    log.write_text("".join(f"{json.dumps(one)}\n" for one in timed))
+    page = texts(written(run))
+    assert f"The default was timed once: {us:,.1f} µs." in page
+    assert "The default kept still" not in page
+
+
 def test_a_run_that_compiles_only_is_shown_without_the_compiler(tmp_path, written, monkeypatch):
     monkeypatch.setattr(
         "frontrunner.search.reading.source.Child", lambda *_: pytest.fail("the compiler is asked")

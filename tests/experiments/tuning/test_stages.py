@@ -323,6 +323,7 @@ def test_a_command_that_is_killed_says_nothing_of_a_candidate() -> None:
         ('[[stage]]\nkind = "heats"\nkeep = 6', "heats keep 6 candidates, and no more than 5 go"),
         ('[[stage]]\nkind = "heats"\ntimeout = 9.0', "'heats' has a timeout"),
         ("[[", "holds no stages"),
+        ("stage = " + "[" * 5_000, "holds no stages"),
     ],
 )
 def test_what_are_no_stages(tmp_path: Path, text: str, says: str) -> None:

@@ -156,6 +156,14 @@ def test_what_is_no_attribute_is_refused(dispatch: Callable[[str], Dispatch], co
     assert "\n" not in str(caught.value)
 
 
+def test_a_comment_is_one_line(dispatch: Callable[[str], Dispatch]) -> None:
+    """It names devices, which may be of somebody else's results."""
+    given = dispatch("matmul")
+    plain = spec_text(spec_of(given, CONFIGS["matmul"]))
+    told = spec_text(spec_of(given, CONFIGS["matmul"], "1.50x on\nmodule {}\r\nx"))
+    assert told == f"// 1.50x on module {{}} x\n{plain}"
+
+
 def test_maps_cannot_smuggle_anything_in(dispatch: Callable[[str], Dispatch]) -> None:
     given = dispatch("matmul")
     maps = (*given.indexing_maps[:2], f"{given.indexing_maps[2]}] transform.print %op")
