@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         ready_rankers,
     )
     from .resolving import names_a_file, resolve_ranker
-    from .storage import is_saved, load, read_manifest, save
+    from .storage import is_saved, load, save
     from .training import TIME_COLUMN
 else:
     __getattr__ = exports(__name__)
@@ -56,7 +56,6 @@ __all__ = [
     "order_chunks",
     "ranker_class",
     "ranker_names",
-    "read_manifest",
     "ready_rankers",
     "resolve_ranker",
     "save",

@@ -92,15 +92,6 @@ def load(path: str | Path) -> Ranker:
     return ranker
 
 
-def read_manifest(path: str | Path) -> dict[str, Any]:
-    """What a saved ranker says of itself: `ranker`, `params`, `features`, `training`.
-
-    Raises:
-        InputError: the file cannot be read, or is not a saved ranker.
-    """
-    return _manifest(_read(Path(path)), path)
-
-
 def is_saved(path: str | Path) -> bool:
     """Whether a file is a saved ranker, be it one that only another version can use."""
     try:

@@ -9,4 +9,4 @@ from .view import GpuView
 
 _MODULES = (tiles, parallel, memory, problems, context)
 
-GPU = Catalogue("gpu", 3, GpuView, collect(module.theme for module in _MODULES), "GPUs")
+GPU = Catalogue("gpu", 4, GpuView, collect(module.theme for module in _MODULES), "GPUs")

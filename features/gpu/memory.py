@@ -8,8 +8,6 @@ from ..registry import Theme
 from ..view import Column
 from .view import INPUTS, GpuView
 
-# What a compute unit fetches at once, on AMD and NVIDIA alike.
-LINE = 128
 BANK = 4
 
 theme = Theme("memory")
@@ -17,7 +15,7 @@ theme = Theme("memory")
 
 @theme.feature
 def shared_share(view: GpuView) -> Column:
-    """Shared memory of a workgroup over what it may use: above 1/2 a unit holds only one."""
+    """Shared memory of a workgroup over what one may use: above 1 it fails."""
     return view.shared / view.gpu.shared_bytes
 
 
@@ -75,9 +73,9 @@ def run(view: GpuView, slot: str) -> Column:
 
 @theme.each("line_use_{}", INPUTS)
 def line_use(view: GpuView, slot: str) -> Column:
-    """The used share of the cache lines that a step fetches of the {}: the rest is waste."""
+    """The used share of the lines or sectors that a step fetches of the {}: the rest is waste."""
     length = view.min_contiguous_bytes(slot)
-    fetched: Column = np.ceil(length / LINE) * LINE
+    fetched: Column = np.ceil(length / view.unit.line_bytes) * view.unit.line_bytes
     return length / fetched
 
 
@@ -86,8 +84,7 @@ def thread_run_log2(view: GpuView) -> Column:
     """log2 of a thread's run of outputs over its widest load: above 0 neighbours are far apart."""
     (out,) = view.slots["out"]
     loop = view.inner_loop(out)
-    role = "n" if loop is None else view.problem.dims[loop].role
-    own = view[f"thread_{role}"] if role in ("m", "n") else view.constant(1)
+    own = view["thread_n"] if loop is None else view.thread_tile_of(loop)
     return np.log2(own * out.bytes_per_element / view.load_bytes)
 
 

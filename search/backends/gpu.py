@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from ..problem import Target
 
 
-# What IREE 3.13 compiles for them, since it does not know sm_90.
-_HOPPER = {"h100": "sm_80", "h200": "sm_80"}
+# Whose code IREE 3.13 compiles for them: it knows neither these chips nor sm_90.
+_CODE = {
+    **dict.fromkeys(("h100", "h100-pcie", "h200"), "sm_80"),
+    **dict.fromkeys(("a10", "a10g", "a16"), "sm_86"),
+    **dict.fromkeys(("l4", "l40s"), "sm_89"),
+}
 # The drivers of IREE 3.13 answer "HAL-native profiling is not implemented".
 _PROFILES = False
 
@@ -67,12 +71,12 @@ BACKENDS = (
     ),
     Backend(
         name="cuda",
-        names=r"sm_\w+|rtx\w+|a100|h[12]00|ada|ampere|turing|volta|pascal",
+        names=r"sm_\w+|rtx\w+|a100|a10g?|a16|l4|l40s|h[12]00|h100-pcie|ada|ampere|turing|volta|pascal",
         architectures=r"sm_\w+",
         examples="an NVIDIA GPU, such as sm_80, sm_89, sm_120, h100 or h200",
         unknown=("Unknown CUDA target", "missing GPU target"),
         flags=("--iree-hal-target-device=cuda",),
-        target_flags=lambda name: (f"--iree-cuda-target={_HOPPER.get(name, name)}",),
+        target_flags=lambda name: (f"--iree-cuda-target={_CODE.get(name, name)}",),
         form="cuda-nvptx-fb",
         describe=_describe,
         spaces=_spaces,
@@ -88,11 +92,29 @@ BACKENDS = (
         takes_specs=False,
         chips=(
             (r"\bH200\b", "h200"),
+            (r"\bH100 PCIe", "h100-pcie"),
             (r"\bH100\b", "h100"),
             (r"\bA100\b", "a100"),
+            (r"\bL4\b", "l4"),
+            (r"\bL40S?\b", "l40s"),
+            (r"\bA10\b", "a10"),
+            (r"\bA10G\b", "a10g"),
+            (r"\bA16\b", "a16"),
             (r"RTX 50\d0|RTX PRO \d+ Blackwell", "sm_120"),
-            (r"RTX 40\d0|Ada Generation|\bL4\b|\bL40S?\b", "sm_89"),
-            (r"RTX 30\d0|RTX A\d000|\bA10G?\b|\bA16\b|\bA40\b", "sm_86"),
+            # IREE does not know all of a series: the others have the units of a neighbour, or
+            # nearly so, and all far fewer than the largest chip of their architecture.
+            (r"RTX 4090 Laptop|RTX 4080", "rtx4080"),
+            (r"RTX 4090", "rtx4090"),
+            (r"RTX 4070", "rtx4070"),
+            (r"RTX 40[56]0", "rtx4060"),
+            (r"Ada Generation", "sm_89"),
+            (r"RTX 3090 Ti", "rtx3090ti"),
+            (r"RTX 3090", "rtx3090"),
+            (r"RTX 3080 Ti(?! Laptop)", "rtx3080ti"),
+            (r"RTX 3080(?!( Ti)? Laptop)", "rtx3080"),
+            (r"RTX 30[78]0 Ti|RTX 3080", "rtx3070ti"),
+            (r"RTX 30[567]0", "rtx3070"),
+            (r"RTX A\d000|\bA40\b", "sm_86"),
         ),
     ),
 )

@@ -7,8 +7,9 @@ from ...core.lazy import exports
 if TYPE_CHECKING:
     from .extras import EXTRA_KNOBS
     from .spaces import gpu_spaces
-    from .target import gpu_target
+    from .sums import sum_bits
+    from .target import gpu_target, largest_units
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["EXTRA_KNOBS", "gpu_spaces", "gpu_target"]
+__all__ = ["EXTRA_KNOBS", "gpu_spaces", "gpu_target", "largest_units", "sum_bits"]

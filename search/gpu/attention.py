@@ -6,7 +6,7 @@ there. A subgroup has all columns of its rows, so that no other one shares their
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import z3
@@ -14,7 +14,16 @@ import z3
 from ..problem import Dim, Intrinsic, Problem, Target
 from ..space import Constraint, Knob, Space
 from .chosen import ChosenConfig
-from .columns import Number, attention_bytes, ceil_div, columns, lookup, powers, product
+from .columns import (
+    Number,
+    attention_bytes,
+    ceil_div,
+    columns,
+    fits_chip,
+    lookup,
+    powers,
+    product,
+)
 from .rendering import GpuConfig, render
 
 # The compiler's own limit, in elements of a workgroup's tile.
@@ -64,6 +73,7 @@ def build(
         Constraint("a step of the keys is made of instructions", tile["k"] % mma["n"] == 0),
         Constraint("threads fit a workgroup", threads <= gpu.max_threads),
         Constraint("tiles fit shared memory", shared <= gpu.shared_bytes),
+        *fits_chip(target, shared, _copies(problem, tile)),
         Constraint(
             "sums fit a thread's registers", sums * 32 <= gpu.register_bits * threads, prunes=True
         ),
@@ -100,6 +110,14 @@ def build(
         partial(render, configure, problem, target),
         columns(known, ()),
     )
+
+
+def _copies(problem: Problem, tile: Mapping[str, Number]) -> Iterator[list[Number]]:
+    """The tiles of queries, keys and values."""
+    sizes = {rows(problem).name: tile["m"], "n": tile["n"], "k2": tile["k"]}
+    for operand in problem.inputs[:3]:
+        dims = [problem.dims[loop] for ((loop, _),) in operand.index]
+        yield [sizes.get(d.name, 1 if d.parallel else d.size) for d in dims]
 
 
 def configure(problem: Problem, target: Target, candidate: Mapping[str, int]) -> GpuConfig:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import z3
@@ -63,16 +63,38 @@ def intrinsics(problem: Problem, target: Target) -> tuple[Intrinsic, ...]:
     return tuple(usable)
 
 
-def fits_registers(
-    problem: Problem, target: Target, sums: Number, threads: Number = 1
-) -> Constraint:
+def fits_registers(target: Target, sums: Number, bits: int, threads: Number = 1) -> Constraint:
     """What spills took 20 to over 60 s to compile on gfx942.
 
     On an H200, the fastest that do took 1.5 to 49 times the best's time (eight dispatches).
+
+    Args:
+        bits: of a sum.
     """
     assert target.gpu is not None
-    fit = sums * 8 * problem.sum_bytes <= target.gpu.register_bits * threads
+    fit = sums * bits <= target.gpu.register_bits * threads
     return Constraint("sums fit a thread's registers", fit, prunes=True)
+
+
+def fits_chip(
+    target: Target, shared: z3.ArithRef, tiles: Iterable[Sequence[Number]], padded: Number = 1
+) -> Iterator[Constraint]:
+    """That padded tiles fit the shared memory of sm_86, which IREE takes for that of sm_80.
+
+    Against bank conflicts, IREE makes rows 8 bytes longer, unless the limit that it knows forbids:
+    256x512 with a step of 64 in bf16 takes 104,448 bytes, and a workgroup may have 101,376.
+
+    Args:
+        tiles: that lie in shared memory, each as its sizes, the contiguous one last.
+        padded: whether they are, or how many are.
+    """
+    if target.arch != "sm_86":
+        return
+    assert target.gpu is not None
+    rows = total(product(outer) for *outer, _ in tiles)
+    fits = shared + 8 * padded * rows <= target.gpu.shared_bytes
+    reason = "tiles fit the chip's shared memory, not that of sm_80"
+    yield Constraint(reason, fits, known_failure=True)
 
 
 def product(factors: Iterable[Number]) -> z3.ArithRef:

@@ -11,7 +11,7 @@ import z3
 from ..emitted import EmittedConstraints
 from ..enumeration import lower, solve_domains
 from ..kind import kind_of
-from ..problem import Problem, Target
+from ..problem import Operand, Problem, Target
 from ..space import Constraint, Knob, Space
 from .chosen import ChosenConfig
 from .columns import (
@@ -20,6 +20,7 @@ from .columns import (
     ceil_div,
     columns,
     extra_knobs,
+    fits_chip,
     fits_registers,
     lookup,
     product,
@@ -27,6 +28,7 @@ from .columns import (
 from .extras import EXTRA_KNOBS
 from .promotion import even_copies
 from .rendering import SolutionRequest, ask_renderer
+from .sums import sum_bits
 
 _IGEMM = "use_igemm_convolution"
 _BY_LOOP = ("workgroup", "subgroup", "reduction", "subgroup_basis", "workgroup_size")
@@ -157,6 +159,14 @@ class _Template:
         self.target = target
         self.knobs = knobs
         self.fused = "subgroup" in knobs  # TileAndFuse counts in instructions, the other in points
+        # By loop: its position in the template. A matmul made of a convolution has the parallel
+        # loops in their order, then one reduction.
+        dims, parallel = problem.dims, [i for i, d in enumerate(problem.dims) if d.parallel]
+        self.direct = len(knobs["workgroup"]) == len(dims)
+        self.origin = [
+            i if self.direct else parallel.index(i) if d.parallel else len(parallel)
+            for i, d in enumerate(dims)
+        ]
 
     def columns(self) -> dict[str, Number]:
         attention = self.knobs.get("decomposition_config")
@@ -181,7 +191,7 @@ class _Template:
             ),
             "shared_bytes": self._shared_bytes(tiles),
             "vector_distribute": int(not self.fused),
-            "igemm": int(len(self.knobs["workgroup"]) < len(self.problem.dims)),
+            "igemm": int(not self.direct),
             "stages": _number(options.get("prefetch_num_stages", 0)),
             "bank_padding": int(padded),
             # See `attributes`; whoever sets it free chooses.
@@ -219,40 +229,35 @@ class _Template:
             return
         if not self.fused:
             for operand in self.problem.inputs:
-                copied = [self._extent(dim) for dim in operand.index]
                 bits = 8 * operand.bytes_per_element
-                for rule in even_copies(copied, bits, sizes["threads"]):
+                for rule in even_copies(self._copied(operand), bits, sizes["threads"]):
                     yield Constraint("threads share copies evenly", rule, known_failure=True)
         sums = sizes["tile_m"] * sizes["tile_n"]
-        yield fits_registers(self.problem, self.target, sums, sizes["threads"])
-        if self.target.arch == "sm_86":
-            assert self.target.gpu is not None
-            # Rows of tiles are 8 bytes longer: 256x512 with a step of 64 in bf16 takes 104,448.
-            padding = 8 * sizes["bank_padding"] * (sizes["tile_m"] + sizes["tile_n"])
-            fits = sizes["shared_bytes"] + padding <= self.target.gpu.shared_bytes
-            reason = "tiles fit the chip's shared memory, not that of sm_80"
-            yield Constraint(reason, fits, known_failure=True)
+        bits = sum_bits(self.problem, self.target)
+        yield fits_registers(self.target, sums, bits, sizes["threads"])
+        copies = [self._copied(operand) for operand in self.problem.inputs]
+        yield from fits_chip(self.target, sizes["shared_bytes"], copies, sizes["bank_padding"])
 
-    def _extent(self, terms: Sequence[tuple[int, int]]) -> z3.ArithRef:
-        """How much of an operand's dim a step of the reduction reads: of windows, one tap."""
-        at, _ = terms[0]
-        dim = self.problem.dims[at]
-        tile = self.knobs["workgroup" if dim.parallel else "reduction"][at]
-        return _number(tile) if tile else z3.IntVal(dim.size)
+    def _copied(self, operand: Operand) -> list[z3.ArithRef]:
+        """Sizes of what a step copies of an operand, as it lies; of windows, one tap."""
+        loops = {self.origin[terms[0][0]]: terms[0][0] for terms in operand.index}
+        return [self._extent(loop) for loop in loops.values()]
+
+    def _extent(self, loop: int) -> z3.ArithRef:
+        """How much of a loop a workgroup covers, of reductions in a step."""
+        dim = self.problem.dims[loop]
+        tile = self.knobs["workgroup" if dim.parallel else "reduction"][self.origin[loop]]
+        if not tile:
+            return z3.IntVal(dim.size)
+        # The reduction that has a knob is counted in instructions.
+        counted = self.fused and not dim.parallel and isinstance(tile, str)
+        return _number(tile) * (_shape(self.knobs)["k"] if counted else 1)
 
     def _tiles(self, role: str) -> Iterator[tuple[z3.ArithRef, int]]:
-        """Tile and size of each parallel loop of a role.
-
-        A matmul made of a convolution has the parallel loops in their order, then one reduction.
-        """
-        parallel = [i for i, d in enumerate(self.problem.dims) if d.parallel]
-        direct = len(self.knobs["workgroup"]) == len(self.problem.dims)
-        for at, tile in enumerate(self.knobs["workgroup"]):
-            if not direct and at >= len(parallel):
-                continue
-            dim = self.problem.dims[at if direct else parallel[at]]
+        """Tile and size of each parallel loop of a role."""
+        for loop, dim in enumerate(self.problem.dims):
             if dim.parallel and dim.role == role:
-                yield (_number(tile) if tile else z3.IntVal(dim.size)), dim.size
+                yield self._extent(loop), dim.size
 
     def _shared_bytes(self, tiles: Mapping[str, z3.ArithRef]) -> z3.ArithRef:
         inputs = self.problem.inputs

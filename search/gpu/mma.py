@@ -23,6 +23,7 @@ from .columns import (
     ceil_div,
     columns,
     extra_knobs,
+    fits_chip,
     fits_registers,
     intrinsics,
     lookup,
@@ -32,6 +33,7 @@ from .columns import (
 )
 from .extras import EXTRA_KNOBS
 from .rendering import GpuConfig, MatmulLoops, MatmulLoopsRequest, ask_renderer, render
+from .sums import sum_bits
 
 # The compiler's own limits, in elements of a workgroup's tile and in subgroups.
 MAX_TILE = 512
@@ -64,10 +66,12 @@ class MatmulLoopNest:
     """The problem as the matmul that the pipeline makes of it.
 
     Attributes:
+        origin: for each loop of the problem, the position of that which it becomes part of.
         swapped: whether the filter is the left operand, so that the problem's `m` are its `n`.
     """
 
     loops: tuple[Loop, ...]
+    origin: tuple[int, ...]
     igemm: bool = False
     swapped: bool = False
 
@@ -87,14 +91,15 @@ class MatmulLoopNest:
 def as_matmul(problem: Problem, igemm: bool) -> MatmulLoopNest | None:
     """None where a convolution has no form as a matmul."""
     if not igemm:
-        return MatmulLoopNest(tuple(Loop(i, d.size, d.role) for i, d in enumerate(problem.dims)))
+        own = tuple(Loop(i, d.size, d.role) for i, d in enumerate(problem.dims))
+        return MatmulLoopNest(own, tuple(range(len(own))))
     loops: MatmulLoops | None = ask_renderer(MatmulLoopsRequest(problem))
     if loops is None:
         return None
     swap = {"m": "n", "n": "m"} if loops.swapped else {}
     roles = [problem.dims[loops.origin.index(i)].role for i in range(len(loops.sizes))]
     found = [Loop(i, loops.sizes[i], swap.get(r, r)) for i, r in enumerate(roles)]
-    return MatmulLoopNest(tuple(found), igemm=True, swapped=loops.swapped)
+    return MatmulLoopNest(tuple(found), loops.origin, igemm=True, swapped=loops.swapped)
 
 
 def is_ragged(problem: Problem, target: Target) -> bool:
@@ -124,7 +129,7 @@ class MmaSizes:
     fragments: Mapping[str, Number]
     subgroups: Mapping[str, Number]
     threads: Number
-    shared: Number
+    shared: z3.ArithRef
 
     @classmethod
     def of(cls, problem: Problem, target: Target, matmul: MatmulLoopNest) -> MmaSizes:
@@ -176,7 +181,9 @@ def _rules(
     yield Constraint(f"there are at most {MAX_SUBGROUPS} subgroups", count <= MAX_SUBGROUPS)
     yield Constraint("threads fit a workgroup", sizes.threads <= gpu.max_threads)
     yield Constraint("tiles fit shared memory", sizes.shared <= gpu.shared_bytes)
-    yield fits_registers(problem, target, tile["m"] * tile["n"], sizes.threads)
+    yield from fits_chip(target, sizes.shared, _copies(problem, matmul, tile["k"]))
+    bits = sum_bits(problem, target)
+    yield fits_registers(target, tile["m"] * tile["n"], bits, sizes.threads)
     if matmul.igemm:
         image = tile["n" if matmul.swapped else "m"] * tile["k"]
         gathered = image <= MAX_GATHERED[matmul.swapped] * sizes.threads
@@ -299,6 +306,14 @@ def _tile_rules(
     if loop.side != "k":
         whole = tile % (loop.fragments * step) == 0
         yield Constraint("a workgroup's tile is made of subgroups' and instructions'", whole)
+
+
+def _copies(problem: Problem, matmul: MatmulLoopNest, step: Number) -> Iterator[list[Number]]:
+    """The tiles of the operands; those of images are gathered, as the matmul reads them."""
+    for operand in problem.inputs:
+        loops = dict.fromkeys(matmul.origin[terms[0][0]] for terms in operand.index)
+        tiles = {loop.at: loop.tile for loop in matmul.loops if loop.side != "k"}
+        yield [(tiles | {matmul.k.at: step}).get(at, 1) for at in loops]
 
 
 def _shared_bytes(

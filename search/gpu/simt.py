@@ -17,7 +17,16 @@ from ..problem import Dim, Problem, Target
 from ..space import Constraint, Knob, Space
 from ..subgroups import full_subgroups
 from .chosen import ChosenConfig
-from .columns import ceil_div, columns, extra_knobs, fits_registers, padded, powers, product
+from .columns import (
+    ceil_div,
+    columns,
+    extra_knobs,
+    fits_chip,
+    fits_registers,
+    padded,
+    powers,
+    product,
+)
 from .rendering import GpuConfig, render
 
 # Multiply-adds that a thread does in one step: they are unrolled.
@@ -55,8 +64,9 @@ def build(
         *_even_shares(i for i, _ in parallel),
         Constraint("threads fit a workgroup", count <= gpu.max_threads),
         Constraint("tiles fit shared memory", shared <= gpu.shared_bytes),
+        *fits_chip(target, shared, _copies(problem), promote),
         *full_subgroups(loops, count, gpu),
-        fits_registers(problem, target, sums),
+        fits_registers(target, sums, 8 * problem.sum_bytes),
         Constraint("unrolled code stays small", sums * tile["k"] <= MAX_UNROLLED, prunes=True),
         *_extra_rules(promote, more),
     ]
@@ -170,6 +180,14 @@ def _subgroups(threads: Mapping[str, z3.ArithRef], size: int) -> dict[str, z3.Ar
     along_n = z3.If(threads["n"] > size, threads["n"] / size, 1)
     every = z3.If(threads["m"] * threads["n"] > size, threads["m"] * threads["n"] / size, 1)
     return {"subgroups_n": along_n, "subgroups_m": every / along_n}
+
+
+def _copies(problem: Problem) -> Iterator[list[z3.ArithRef]]:
+    """The tiles of the operands: only those of matmuls are promoted."""
+    for operand in problem.inputs:
+        loops = [loop for ((loop, _), *_) in operand.index]
+        names = ("wg" if problem.dims[loop].parallel else "red" for loop in loops)
+        yield [z3.Int(f"{name}_{loop}") for name, loop in zip(names, loops, strict=True)]
 
 
 def _shared_bytes(problem: Problem, tile: Mapping[str, z3.ArithRef]) -> z3.ArithRef:

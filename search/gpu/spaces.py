@@ -13,7 +13,7 @@ from ..space import Space
 from . import emitted_spaces, mma, own_spaces
 from .chosen import ChosenConfig
 
-_WITHOUT_MMA_SYNC = ("sm_60", "sm_70", "sm_75")
+_WITHOUT_MMA_SYNC = ("sm_60", "sm_70", "sm_72", "sm_75")
 
 
 def gpu_spaces(

@@ -9,20 +9,24 @@ from ..problem import Gpu, Intrinsic, Target
 
 # What target attributes lack. Compute units of the largest chip of an architecture, where only the
 # architecture is named (its SKUs carry their own count): IREE's KnownTargets.cpp for AMD; for
-# NVIDIA the architecture white papers (A100, GA102 as RTX 3090, AD102 as RTX 4090, GB202 as 5090).
+# NVIDIA the architecture white papers (TU102, A100, GA102 as RTX 3090, AD102 as RTX 4090, GB202 as
+# 5090).
 _LARGEST = {
     "gfx908": 120, "gfx90a": 110, "gfx942": 304, "gfx950": 256,
     "gfx1100": 48, "gfx1101": 30, "gfx1102": 16, "gfx1200": 16, "gfx1201": 32,
-    "sm_80": 108, "sm_86": 82, "sm_89": 128, "sm_120": 170,
+    "sm_75": 72, "sm_80": 108, "sm_86": 82, "sm_89": 128, "sm_120": 170,
 }  # fmt: skip
 _USUAL_UNITS = 64
 # Chips that IREE 3.13 does not know, or counts as one where they are two devices: compute units and
-# L2 bytes (NVIDIA's white paper on Hopper, SXM cards; AMD's on CDNA2, one of two dies). Those that
-# it does not know run code for an older architecture, and what counts on them is what they have.
-# With the 108 units of an A100, the heuristic's first near-optimal candidate is the 18th on an H200
+# L2 bytes (NVIDIA's white papers on Hopper, for SXM cards and PCIe's, and on Ada; data sheets of
+# A10, A10G and A16, of which one of four chips; AMD's white paper on CDNA2, one of two dies). Those
+# that it does not know run code of a chip that it does, and what counts is what they have.
+# With the 108 units of an A100, the heuristic's first near-optimal candidate is the 20th on an H200
 # (geometric mean of ten dispatches), with 132 the 8th.
 _CHIPS = {
-    "h100": (132, 50 << 20), "h200": (132, 50 << 20),
+    "h100": (132, 50 << 20), "h200": (132, 50 << 20), "h100-pcie": (114, 50 << 20),
+    "l4": (58, 48 << 20), "l40s": (142, 96 << 20),
+    "a10": (72, 6 << 20), "a10g": (80, 6 << 20), "a16": (10, 1 << 20),
     "mi250x": (110, 8 << 20), "mi250": (104, 8 << 20),
 }  # fmt: skip
 # L2 bytes: AMD CDNA3 white paper (4 MiB per die, eight dies), RDNA3 and RDNA4 product pages, NVIDIA
@@ -71,12 +75,17 @@ def gpu_target(attribute: Any, name: str) -> Target:
         backend=text.split('"')[1],
         arch=info.arch,
         name=name,
-        cores=units or _number(text, "wgp_count") or _LARGEST.get(info.arch, _USUAL_UNITS),
+        cores=units or _number(text, "wgp_count") or largest_units(info.arch, _USUAL_UNITS),
         vector_bytes=gpu.load_bits // 8,
         registers=gpu.register_bits // 32,
         cache_bytes=(gpu.shared_bytes, l2_bytes or _L2.get(info.arch, _USUAL_L2), 0),
         gpu=gpu,
     )
+
+
+def largest_units(arch: str, usual: int) -> int:
+    """Compute units of the largest chip of an architecture; a usual number of one not known."""
+    return _LARGEST.get(arch, usual)
 
 
 def _number(text: str, field: str) -> int:

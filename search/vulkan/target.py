@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..gpu import largest_units
 from ..problem import Gpu, Target
+from .live import PREFIX
 
 # What profiles lack, since they stand for families of chips: SIMD units and registers of RDNA and
 # Valhall, the widest load of SPIR-V without extensions, banks as on all desktop chips, and a number
-# of compute units between those of a phone (4 to 12) and a desktop (up to 100).
+# of compute units between those of a phone (4 to 12) and a small desktop GPU.
 _SIMDS, _REGISTER_BITS, _LOAD_BITS, _BANKS, _UNITS = 4, 128 * 32, 128, 32, 16
+# Of desktop GPUs whose architecture is not told: the largest of RDNA have 20 to 48 WGPs.
+_DESKTOP, _DESKTOP_UNITS = re.compile(r"sm_|gfx|[cr]dna"), 40
 _L2_BYTES = 2 << 20
 # Of NVIDIA's, the compiler knows the chip's shared memory; their Vulkan drivers give 48 KiB of it.
 _NVIDIA_SHARED_BYTES = 48 << 10
@@ -36,12 +40,16 @@ def vulkan_target(attribute: Any, name: str) -> Target:
         backend="vulkan-spirv",
         arch=arch,
         name=name,
-        cores=_number(text, "wgp_count") or _UNITS,
+        cores=_number(text, "wgp_count") or _units(arch or name.removeprefix(PREFIX)),
         vector_bytes=gpu.load_bits // 8,
         registers=gpu.register_bits // 32,
         cache_bytes=(gpu.shared_bytes, _L2_BYTES, 0),
         gpu=gpu,
     )
+
+
+def _units(arch: str) -> int:
+    return largest_units(arch, _DESKTOP_UNITS) if _DESKTOP.match(arch) else _UNITS
 
 
 def _types(text: str) -> tuple[str, ...]:

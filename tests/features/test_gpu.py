@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from frontrunner.core.errors import InputError
 from frontrunner.features import extract
 from frontrunner.features.gpu import GPU, GpuView
 from frontrunner.search import Dim, Operand, Problem
+from frontrunner.search.problem import Intrinsic
 
 # 128x128x64 in four subgroups of 2x2, for gfx942: 304 compute units of four SIMDs.
 TILE = {
@@ -218,3 +220,134 @@ def test_attention_packs_its_scores_into_shared_memory(samples):
     assert row["qk_misfit"] == 1
     assert row["shared_share"] == pytest.approx(((32 << 10) + 128 * 24 * 2) / (64 << 10))
     assert one(samples, "attention")["qk_misfit"] == one(samples, tile_k=24)["qk_misfit"] == 0
+
+
+def on(target, problem, **changes):
+    return extract(problem, target, pd.DataFrame([TILE | {"subgroup_size": 32} | changes])).iloc[0]
+
+
+def matmul_of(*types):
+    """128x128 outputs of 64 multiply-adds, rows of both operands in memory."""
+    lhs, rhs, out = types
+    return Problem(
+        "contraction",
+        "linalg.generic",
+        (Dim("m", 4096, "m", True), Dim("n", 4096, "n", True), Dim("k", 4096, "k", False)),
+        (
+            Operand("lhs", lhs, (((0, 1),), ((2, 1),))),
+            Operand("rhs", rhs, (((1, 1),), ((2, 1),))),
+            Operand("out", out, (((0, 1),), ((1, 1),)), output=True),
+        ),
+    )
+
+
+PLAIN = matmul_of("f16", "f16", "f32")
+
+
+def test_a_unit_holds_more_than_one_workgroup_may_have(samples):
+    """Of 32 KiB and 1 KiB reserved each: of 228 KiB in an H200, whose code is an A100's."""
+    a100, h200 = samples.SM_80, replace(samples.SM_80, name="h200")
+    fits = [2 ** on(t, PLAIN)["fits_shared_log2"] for t in (a100, h200, samples.RDNA3)]
+    assert fits == pytest.approx([164 / 33, 228 / 33, 128 / 32])
+    assert on(a100, PLAIN)["shared_share"] == pytest.approx(32 / 163)
+
+
+def test_registers_are_of_the_file_not_of_a_thread(samples):
+    """Files have 256 and 768 KiB, which 32 KiB of sums and operands 16 deep share."""
+    for target, file, copies in ((samples.SM_80, 256, 1), (samples.RDNA3, 768, 2)):
+        row = on(target, PLAIN, tile_m=64, threads=128)
+        operands = (32 + 64) * 16 * 2 * 4 / 1024
+        assert 2 ** row["fits_registers_log2"] == pytest.approx(file / (32 + copies * operands))
+
+
+@pytest.mark.parametrize(
+    ("arch", "fit"), [("sm_75", 16), ("sm_80", 32), ("sm_86", 16), ("sm_89", 24)]
+)
+def test_a_unit_holds_so_many_workgroups(samples, arch, fit):
+    row = on(replace(samples.SM_80, arch=arch, name=arch), PLAIN, threads=32)
+    assert 2 ** row["fits_threads_log2"] == pytest.approx(fit)
+
+
+@pytest.mark.parametrize(("arch", "fit"), [("sm_75", 4), ("sm_80", 8), ("sm_86", 6)])
+def test_a_unit_holds_so_many_threads(samples, arch, fit):
+    row = on(replace(samples.SM_80, arch=arch, name=arch), PLAIN)
+    assert 2 ** row["fits_threads_log2"] == pytest.approx(fit)
+
+
+@pytest.mark.parametrize(
+    ("name", "types", "bits"),
+    [
+        ("NV_MMA_SYNC_F16_16x8x16_F16", ("f16", "f16", "f16"), 16),
+        ("NV_MMA_SYNC_F32_16x8x16_F16", ("f16", "f16", "f32"), 32),
+        ("WMMAR3_F16_16x16x16_F16", ("f16", "f16", "f16"), 32),
+        ("WMMAR4_F16_16x16x16_F16", ("f16", "f16", "f16"), 16),
+        ("WMMAR4_BF16_16x16x16_BF16", ("bf16", "bf16", "bf16"), 16),
+    ],
+)
+def test_instructions_may_keep_two_sums_in_a_register(samples, name, types, bits):
+    gpu = replace(samples.RDNA3.gpu, intrinsics=(Intrinsic(name, 16, 16, 16, types),))
+    target, problem = replace(samples.RDNA3, gpu=gpu), matmul_of(*types)
+    assert on(target, problem)["accumulator_share"] == pytest.approx(64 * bits / 8192)
+    alone = on(target, problem, mma_m=1, mma_n=1, mma_k=1)
+    assert alone["accumulator_share"] == pytest.approx(64 * 32 / 8192)
+
+
+def test_operands_are_there_twice_on_rdna3(samples):
+    """Of 64 rows and 64 columns, 16 deep."""
+    operands = 2 * 64 * 16 * 16 / 32
+    rdna4 = replace(samples.RDNA3, arch="gfx1201")
+    for target, copies in ((samples.RDNA3, 2), (rdna4, 1)):
+        found = on(target, PLAIN)
+        shares = found["register_share"] - found["accumulator_share"]
+        assert shares == pytest.approx(copies * operands / 8192)
+
+
+def test_nvidia_fetches_sectors_of_lines(samples):
+    used = {16: (1, 1 / 4), 20: (40 / 64, 40 / 128), 64: (1, 1)}
+    for tile_k, expected in used.items():
+        shares = [
+            on(t, PLAIN, tile_k=tile_k)["line_use_lhs"] for t in (samples.SM_80, samples.GFX942)
+        ]
+        assert shares == pytest.approx(expected)
+
+
+def channels_first():
+    """A convolution that reads and writes rows of pixels."""
+    image = (((0, 1),), ((4, 1),), ((2, 1), (5, 1)), ((3, 1), (6, 1)))
+    return Problem(
+        "convolution",
+        "linalg.conv_2d_nchw_fchw",
+        (
+            *(Dim(n, 1 if n == "batch" else 64, r, True) for n, r in (("batch", "m"), ("oc", "n"))),
+            *(Dim(n, 64, "m", True) for n in ("oh", "ow")),
+            Dim("ic", 64, "k", False),
+            *(Dim(n, 3, "k", False) for n in ("fh", "fw")),
+        ),
+        (
+            Operand("lhs", "f32", image),
+            Operand("rhs", "f32", (((1, 1),), ((4, 1),), ((5, 1),), ((6, 1),))),
+            Operand("out", "f32", (((0, 1),), ((1, 1),), ((2, 1),), ((3, 1),)), output=True),
+        ),
+        traits=(("depthwise", 0), ("dilation", 1), ("grouped", 0), ("stride", 1)),
+    )
+
+
+def test_runs_of_channels_first_images_are_of_the_innermost_loop_alone(samples):
+    """Of 8 rows of 16 pixels, a thread has 2 of 4; three taps of a window are read in a step."""
+    alone = {"mma_m": 1, "mma_n": 1, "mma_k": 1, "tile_m": 128, "thread_m": 8, "tile_k": 12}
+    knobs = {"wg_2": 8, "wg_3": 16, "thread_2": 2, "thread_3": 4, "red_4": 4, "red_6": 3}
+    together = on(samples.SM_80, channels_first(), **alone)
+    own = on(samples.SM_80, channels_first(), **alone, **knobs)
+    assert (together["run_lhs_log2"], own["run_lhs_log2"]) == (8, 6)
+    assert (together["thread_run_log2"], own["thread_run_log2"]) == (1, 0)
+    assert own["run_rhs_log2"] == pytest.approx(math.log2(3 * 4))
+    # The knobs of a convolution that is made a matmul are about the matmul's loops.
+    matmul = on(samples.SM_80, channels_first(), **alone, **knobs, igemm=1)
+    assert (matmul["run_lhs_log2"], matmul["thread_run_log2"]) == (8, 1)
+
+
+def test_steps_are_counted_in_instructions_where_the_pipeline_does(samples):
+    """A step of four instructions, each 16 deep: 64 elements of f16."""
+    fused, laid_out = ({"red_2": 4}, {"red_2": 64, "vector_distribute": 1})
+    for knobs in ({}, fused, laid_out):
+        assert on(samples.SM_80, PLAIN, **knobs)["run_lhs_log2"] == 7

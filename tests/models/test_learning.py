@@ -118,6 +118,11 @@ def test_training_tells_how_far_it_is(name, training):
     assert len(told) > 1 and told[-1] == 1
 
 
+def test_a_forest_is_the_same_whatever_the_number_of_threads(training):
+    one, three = (create_ranker("forest", threads=count).fit(*training) for count in (1, 3))
+    assert one.dump() == three.dump()
+
+
 def test_trees_grown_some_at_a_time_are_those_grown_at_once(training, monkeypatch):
     pieces = create_ranker("forest").fit(*training).dump()
     monkeypatch.setattr(forest, "AT_A_TIME", 1000)

@@ -13,7 +13,8 @@ import pytest
 from frontrunner import features
 from frontrunner.core.errors import InputError, WorkError
 from frontrunner.core.limits import limit_bytes
-from frontrunner.models import create_ranker, is_saved, load, read_manifest, save
+from frontrunner.models import create_ranker, is_saved, load, save
+from frontrunner.models.storage import _manifest, _read
 from frontrunner.models.untrusted import GROWTH
 
 
@@ -56,7 +57,7 @@ def refusal(path) -> str:
 
 
 def test_the_manifest_says_what_it_is(file, trained):
-    manifest = read_manifest(file)
+    manifest = _manifest(_read(file), file)
     assert manifest["ranker"] == trained.name
     assert manifest["params"] == trained.get_params()
     assert manifest["features"] == {

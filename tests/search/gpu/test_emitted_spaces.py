@@ -315,7 +315,9 @@ def test_a_crash_while_emitting_is_told() -> None:
     ("name", "arch", "units"),
     [("mi300x", "gfx942", 304), ("rx7900xtx", "gfx1100", 48), ("a100", "sm_80", 108),
      ("mi250x", "gfx90a", 110), ("gfx90a", "gfx90a", 110),
-     ("gfx1201", "gfx1201", 32), ("sm_89", "sm_89", 128), ("gfx950", "gfx950", 256)],
+     ("gfx1201", "gfx1201", 32), ("sm_89", "sm_89", 128), ("gfx950", "gfx950", 256),
+     ("h100-pcie", "sm_80", 114), ("l4", "sm_89", 58), ("l40s", "sm_89", 142),
+     ("a10", "sm_86", 72), ("a10g", "sm_86", 80), ("a16", "sm_86", 10), ("rtx4060", "sm_89", 24)],
 )  # fmt: skip
 def test_targets_are_described(name: str, arch: str, units: int) -> None:
     target = read(MATMUL, name).target
@@ -328,10 +330,14 @@ def test_targets_are_described(name: str, arch: str, units: int) -> None:
     assert Target.from_dict(json.loads(json.dumps(target.to_dict()))) == target
 
 
-def test_products_that_old_chips_have_no_instruction_for_are_refused() -> None:
+@pytest.mark.parametrize(("name", "arch"), [("turing", "sm_75"), ("sm_72", "sm_72")])
+def test_products_that_old_chips_have_no_instruction_for_are_refused(name: str, arch: str) -> None:
     """The compiler crashes of its own choice."""
-    with pytest.raises(InputError, match="no instruction of sm_75 for products in f16"):
-        build_spaces(read(MATMUL, "turing"))
+    with pytest.raises(InputError, match=f"no instruction of {arch} for products in f16"):
+        build_spaces(read(MATMUL, name))
+
+
+def test_old_chips_multiply_without_an_instruction() -> None:
     plain = read_dispatch(DATA / "matmul.mlir", "turing")
     assert [space.pipeline for space in build_spaces(plain)] == ["TileAndFuse-simt"]
 

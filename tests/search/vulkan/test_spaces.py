@@ -193,6 +193,26 @@ def test_shared_memory_is_what_a_vulkan_driver_gives() -> None:
         assert gpu is not None and gpu.shared_bytes == shared
 
 
+@pytest.mark.parametrize(
+    ("target", "units"),
+    [
+        ("valhall4", 16),
+        ("adreno", 16),
+        (BASELINE, 16),
+        ("vulkan-turing", 72),
+        ("vulkan-ampere", 108),
+        ("vulkan-ada", 128),
+        ("vulkan-sm_86", 82),
+        ("vulkan-rtx4060", 24),
+        ("vulkan-gfx1100", 48),
+        ("vulkan-gfx1030", 40),  # whose profile names no architecture
+        ("vulkan-rdna1", 40),
+    ],
+)
+def test_desktop_gpus_have_more_units_than_phones(target: str, units: int) -> None:
+    assert read_dispatch(DATA / "matmul.mlir", target).target.cores == units
+
+
 def test_a_default_that_knobs_cannot_say_is_left_out(tmp_path: Path) -> None:
     """Of one column, its first threads are those of the rows: shares of 0 were divided by."""
     path = tmp_path / "column.mlir"
