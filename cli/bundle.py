@@ -126,7 +126,13 @@ def pack(
 @click.option(
     "--budget", type=click.IntRange(min=1), metavar="N", help="Take at most N candidates."
 )
-@click.option("--minutes", type=float, metavar="M", help="Take no more candidates after M minutes.")
+@click.option(
+    "--minutes",
+    type=float,
+    metavar="M",
+    help="Take no more candidates, and measure none in further rounds, after M minutes; the finals "
+    "come on top.",
+)
 @click.option(
     "--record",
     is_flag=True,

@@ -26,7 +26,7 @@ from .output import Interrupted, Output, shared_options
     default=10.0,
     show_default=True,
     metavar="M",
-    help="Record for so long; at least one dispatch.",
+    help="Record for so long; at least one dispatch is tried.",
 )
 @click.option(
     "--recordings",

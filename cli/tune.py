@@ -58,7 +58,12 @@ MEASURING_OPTIONS = {"--device": "devices", "--patience": "patience"}
     metavar="N",
     help=f"Try at most N candidates ({DEFAULT_BUDGET} if --minutes is not given either).",
 )
-@click.option("--minutes", type=float, metavar="M", help="Stop after M minutes.")
+@click.option(
+    "--minutes",
+    type=float,
+    metavar="M",
+    help="Take no more candidates after M minutes; ordering them comes before, the finals on top.",
+)
 @click.option(
     "--patience",
     type=click.IntRange(min=1),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..core import InputError
+from ..core import RUNS_FOLDER, InputError, WorkError
 from .observing import local_ranker, make_notify
 
 # Not within braces: parameters may be mappings.
@@ -55,3 +55,11 @@ def check_jobs(jobs: int | None) -> None:
         raise InputError(
             f"jobs must be from 1 to {MOST_JOBS:,}, got {jobs:,}", "leave it out for one per core"
         )
+
+
+def unwritable_error(out: Path | None, error: OSError) -> WorkError:
+    """Tells that a folder of results cannot be made."""
+    return WorkError(
+        f"cannot write to {out or RUNS_FOLDER}: {error.strerror}",
+        "make room, or name another place",
+    )

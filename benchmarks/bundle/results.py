@@ -63,7 +63,7 @@ class BundleResult:
         candidates: how many had been taken from the queue.
         stopped: which limit was reached.
         seconds: of the last session.
-        recorded: whether there were further rounds for a recording.
+        recorded: whether all further rounds for a recording were measured.
     """
 
     finals: Finals

@@ -44,6 +44,8 @@ from .archive import Bundle
 from .results import BundleResult, Header, Results
 from .runner import BundledRunner
 
+_MORE_TIME = "the same command goes on"
+
 
 def run_bundle(
     path: Path,
@@ -142,7 +144,10 @@ class _Session:
         self.notify = notify
         self.total = len(bundle.manifest.queue)
         self.started = time.monotonic()
+        self.seconds = budget.seconds
         self.limits = BudgetStopping(budget, self.total)
+        # Whether all further rounds have been measured.
+        self.recorded = False
 
     def run(self, record: bool) -> BundleResult:
         results, known = self.results, self.results.result
@@ -154,7 +159,9 @@ class _Session:
                 runner, results.outcomes, _no_spec, self.notify, self.notify
             )
         seconds = round(time.monotonic() - self.started, 1)
-        result = BundleResult(finals, winner, len(results.outcomes), stopped, seconds, record)
+        result = BundleResult(
+            finals, winner, len(results.outcomes), stopped, seconds, self.recorded
+        )
         results.finish(result)
         return result
 
@@ -175,8 +182,11 @@ class _Session:
             yield runner, stopped
 
     def _again(self, runner: BundledRunner) -> None:
-        """Measures in further rounds what is to be recorded."""
+        """Measures in further rounds what is to be recorded, until the time is up."""
         results = self.results
+        if self._time_is_up():
+            self.notify(f"no time for further rounds: {_MORE_TIME}")
+            return
 
         def on_round(left: int) -> None:
             self.notify(
@@ -186,7 +196,15 @@ class _Session:
         self.notify("measuring again, in interleaved rounds: the best of single times is luck, too")
         for repeat in runner.measure_again(results.outcomes, results.repeats, on_round):
             results.repeat(repeat)
+            if self._time_is_up():
+                self.notify(f"the time is up before the last round: {_MORE_TIME}")
+                break
+        else:
+            self.recorded = True
         self.notify(f"{len(results.repeats)} further measurements")
+
+    def _time_is_up(self) -> bool:
+        return self.seconds is not None and time.monotonic() - self.started >= self.seconds
 
     def _tell(self, course: RunProgress) -> None:
         best = f"best {1 / course.best:.2f}x the default's speed" if course.best else "none ran yet"
@@ -226,7 +244,9 @@ def _parser() -> argparse.ArgumentParser:
         "--no-finals", action="store_true", help="do not measure the best again: choose no winner"
     )
     parser.add_argument("--budget", type=int, metavar="N", help="take at most N candidates")
-    parser.add_argument("--minutes", type=float, metavar="M", help="stop after M minutes")
+    parser.add_argument(
+        "--minutes", type=float, metavar="M", help="measure no more after M minutes"
+    )
     parser.add_argument(
         "--keep-valid", action="store_true", help="leave out lines of --out that were edited"
     )

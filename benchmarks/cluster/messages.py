@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
-from ...core import InputError, KilledError, NoRoomError, iree_versions
+from ...core import InputError, KilledError, NoRoomError, iree_versions, processor_name
 from ..compiling import COMPILER, BuildRequest, CompileReply, CompileRequest
-from ..measuring import HANDLER, MeasureRequest, Timing, chip_of, executable_digest
+from ..measuring import HANDLER, MeasureRequest, Timing, executable_digest
 
 # What a host's children run, and nothing else.
 HANDLERS = (
@@ -23,11 +23,6 @@ HANDLERS = (
 )
 # What Dask calls workers of ours by, among others of the same scheduler.
 MARK = "frontrunner"
-
-
-def processor() -> str:
-    """The name of this machine's CPU."""
-    return chip_of("local-task").name
 
 
 @dataclass(frozen=True)
@@ -98,7 +93,7 @@ def described(
     return HostDescription(
         address,
         platform.node(),
-        processor(),
+        processor_name(),
         tuple(devices),
         jobs,
         {**iree_versions(), "frontrunner": __version__},

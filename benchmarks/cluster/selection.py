@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...core import InputError
+from ...core import InputError, processor_name
 from ...search import backend_of
 from ..measuring import driver_of, shares_cores
-from .messages import HostDescription, OfferedDevice, processor, wrong_versions
+from .messages import HostDescription, OfferedDevice, wrong_versions
 
 # The name of the CPU that the compiler runs on.
 HERE = "host"
@@ -71,14 +71,15 @@ def choose_devices(
 
 def compiling_hosts(hosts: Sequence[HostDescription], target: str) -> tuple[HostDescription, ...]:
     """Those that compile for a target: of `host`, only those that have this machine's CPU."""
-    alike = (h for h in hosts if target != HERE or h.processor == processor())
+    here = processor_name()
+    alike = (h for h in hosts if target != HERE or h.processor == here)
     return tuple(host for host in alike if host.jobs)
 
 
 def _of_this_kind(
     chosen: Sequence[tuple[HostDescription, OfferedDevice]],
 ) -> list[tuple[HostDescription, OfferedDevice]]:
-    here = processor()
+    here = processor_name()
     alike = [(h, d) for h, d in chosen if not shares_cores(d.uri) or h.processor == here]
     if not alike:
         others = ", ".join(sorted({host.processor for host, _ in chosen}))

@@ -11,8 +11,6 @@ from ..measuring import check_uris, chip_of, driver_of
 from .host import Host, HostMaker
 from .messages import OfferedDevice
 
-SERVED = "127.0.0.1:8786"
-
 
 @dataclass(frozen=True)
 class Offer:
@@ -75,8 +73,9 @@ def work_for_clients(
         from .serving import serve_or_join
     except ImportError as error:
         raise InputError(f"clusters need Dask: {error}", extra_hint("cluster")) from None
-    if (join is None) == (serve is None):
+    address = serve if join is None else join
+    if address is None or None not in (join, serve):
         raise InputError("a worker joins a scheduler or serves one", "give --join or --serve")
-    serve_or_join(
-        join or serve or SERVED, offer, scheduler=serve is not None, say=say, make_host=make_host
-    )
+    if not address:
+        raise InputError("the address is empty", "such as 127.0.0.1:8786")
+    serve_or_join(address, offer, scheduler=serve is not None, say=say, make_host=make_host)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import overload
 
 from ...core import InputError
 from .outcome import Outcome
@@ -49,7 +50,8 @@ class Budget:
 
     Attributes:
         candidates: queue entries to take, failures counted.
-        seconds: of the whole run, earlier sessions not counted.
+        seconds: after which no more candidates are taken, from when they are in order, earlier
+            sessions not counted; the finals come on top.
         patience: candidates in a row that bring no improvement.
     """
 
@@ -62,6 +64,14 @@ class Budget:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise InputError(f"the budget's {name} must be more than 0, got {value:g}")
+
+
+@overload
+def minutes_to_seconds(minutes: float) -> float: ...
+
+
+@overload
+def minutes_to_seconds(minutes: float | None) -> float | None: ...
 
 
 def minutes_to_seconds(minutes: float | None) -> float | None:

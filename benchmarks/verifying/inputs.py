@@ -88,4 +88,5 @@ def to_bf16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
 
 
 def from_bf16(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
-    return bits.view(ml_dtypes.bfloat16).astype(np.float32)
+    values: npt.NDArray[np.float32] = bits.view(ml_dtypes.bfloat16).astype(np.float32)
+    return values

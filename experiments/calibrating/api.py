@@ -13,7 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ...benchmarks.measuring import OK, check_drivers, check_uris, fingerprint
+from ...benchmarks.measuring import (
+    OK,
+    check_drivers,
+    check_uris,
+    fingerprint,
+    minutes_to_seconds,
+)
 from ...benchmarks.operations import write_operations
 from ...core import InputError, NoRoomError, Notify, WorkError, make_folder
 from ...models import create_ranker, ready_rankers, save
@@ -60,7 +66,7 @@ def calibrate(
 
     Args:
         out: where the predictor goes; of what may be there, only a predictor is replaced.
-        minutes: for how long to record; at least one dispatch is.
+        minutes: for how long to record; at least one dispatch is tried.
         recordings: the folder of the recordings; by default `out` with the ending `.recordings`.
         devices: IREE device URIs to measure on; by default the usual one of the target.
         target: `host`, or a CPU's name.
@@ -73,8 +79,7 @@ def calibrate(
         WorkError: a device does not answer, no dispatch could be recorded, or results cannot be
             written.
     """
-    if not minutes > 0:
-        raise InputError(f"minutes must be more than 0, got {minutes:g}", "such as 10")
+    seconds = minutes_to_seconds(minutes)
     out = Path(out)
     check_replaceable(out)
     folder = optional_path(recordings) or out.with_name(f"{out.stem}.recordings")
@@ -96,8 +101,14 @@ def calibrate(
                     seed=seed + number - 1,
                 )
 
-        spent, failed = _record(paths, folder, measure, 60 * minutes, notify)
+        spent, failed = _record(paths, folder, measure, seconds, notify)
     passes = _passes(folder)
+    if not passes:
+        stem, reason = next(iter(failed.items()))
+        raise WorkError(
+            f"no dispatch could be recorded in {minutes:g} minutes; {stem}: {reason}",
+            "give more minutes",
+        )
     cases = read_cases(passes)
     tried, as_shipped = _compare(cases, seed)
     trained = train(passes, out, ranker=RANKER, params=PARAMS, seed=seed, quiet=quiet)
@@ -159,7 +170,9 @@ def _record(
     for number, path in ((number, path) for number in count(1) for path in paths):
         out = folder / f"pass-{number}" / f"{path.stem}.parquet"
         began = time.monotonic()
-        if took and began - started + np.mean(took) > seconds:
+        # Of what fails, nothing tells how long the next one takes.
+        expected = float(np.mean(took)) if took else 0.0
+        if (took or failed) and began - started + expected > seconds:
             break
         if path.stem in failed or out.exists():
             continue

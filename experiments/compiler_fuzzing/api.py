@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from ...benchmarks.measuring import minutes_to_seconds
 from ...core import InputError, NotTunableError, first_line, make_output_folder
 from ...search.reading import read_dispatch
-from ..arguments import check_jobs, optional_path
+from ..arguments import check_jobs, optional_path, unwritable_error
 from ..interrupted import resumable
 from ..observing import make_progress
 from .drawing import Drawn
@@ -56,8 +57,7 @@ def fuzz(
         WorkError: results cannot be written.
         RunInterrupted: Ctrl-C; what was found is kept.
     """
-    if not minutes > 0:
-        raise InputError(f"minutes must be more than 0, got {minutes:g}", "such as 10")
+    seconds = minutes_to_seconds(minutes)
     check_jobs(jobs)
     given = [dispatches] if isinstance(dispatches, str | os.PathLike) else dispatches
     if not given or not targets:
@@ -79,6 +79,10 @@ def fuzz(
                     observer.notify(f"{path} for {target} is left out: {first_line(error)}")
         if not drawn:
             raise refused[0]
-        folder = make_output_folder(optional_path(out), "fuzz", lambda _: None)
+        place = optional_path(out)
+        try:
+            folder = make_output_folder(place, "fuzz", lambda _: None)
+        except OSError as error:
+            raise unwritable_error(place, error) from error
         with resumable(folder):
-            return FuzzSession(drawn, folder, 60 * minutes, seed, observer).run()
+            return FuzzSession(drawn, folder, seconds, seed, observer).run()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from statistics import median
 from typing import Any
 
 from .t4 import TIME_MEASUREMENT
@@ -29,18 +27,16 @@ _TIMES = {
 def ktt_to_t4(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     """T4 results that say what the content of a file says, one for each kernel.
 
-    KTT has an entry for each time that it ran a candidate. They are taken together: the time is
-    the median, and a candidate failed if it always did.
+    KTT has an entry for each time that it ran a candidate, and so have these: whoever reads them
+    takes repeats together.
 
     Raises:
         TypeError, KeyError, AttributeError: it is something else.
     """
     about = content["Metadata"]
-    kernels: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
+    kernels: dict[str, list[dict[str, Any]]] = {}
     for entry in content[RESULTS]:
-        candidate = json.dumps({p["Name"]: p["Value"] for p in entry["Configuration"]})
-        runs = kernels.setdefault(str(entry["KernelName"]), {})
-        runs.setdefault(candidate, []).append(entry)
+        kernels.setdefault(str(entry["KernelName"]), []).append(_result(entry))
     return [
         {
             "metadata": {
@@ -49,28 +45,28 @@ def ktt_to_t4(content: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "timeunit": about["TimeUnit"].lower(),
                 "created_by": f"KTT {about.get('KttVersion', '')}".strip(),
             },
-            "results": [_result(json.loads(c), runs) for c, runs in candidates.items()],
+            "results": results,
         }
-        for kernel, candidates in kernels.items()
+        for kernel, results in kernels.items()
     ]
 
 
-def _result(knobs: dict[str, Any], entries: list[Mapping[str, Any]]) -> dict[str, Any]:
-    kinds = [_INVALIDITY[entry["Status"]] for entry in entries]
-    ran = [e["TotalDuration"] for e, kind in zip(entries, kinds, strict=True) if kind == "correct"]
-    first = entries[0]
-    costs = {name: first.get(key) or 0.0 for name, key in _TIMES.items()}
+def _result(entry: Mapping[str, Any]) -> dict[str, Any]:
+    knobs = {p["Name"]: p["Value"] for p in entry["Configuration"]}
+    kind, time = _INVALIDITY[entry["Status"]], entry["TotalDuration"]
+    ran = kind == "correct"
+    costs = {name: entry.get(key) or 0.0 for name, key in _TIMES.items()}
     return {
         "configuration": knobs,
         "times": {
             "compilation": costs["compilation"],
             "validation": costs["validation"],
             "framework": costs["data"] + costs["profiling"],
-            "runtimes": ran,
+            "runtimes": [time] if ran else [],
         },
-        "invalidity": "correct" if ran else kinds[0],
-        "correctness": int(bool(ran)),
-        "measurements": [{"name": TIME_MEASUREMENT, "value": median(ran) if ran else 0.0}],
+        "invalidity": kind,
+        "correctness": int(ran),
+        "measurements": [{"name": TIME_MEASUREMENT, "value": time if ran else 0.0}],
         "objectives": [TIME_MEASUREMENT],
-        **({} if ran else {"reason": str(first["Status"])}),
+        **({} if ran else {"reason": str(entry["Status"])}),
     }

@@ -22,7 +22,8 @@ from typing import Any, Self
 
 import pandas as pd
 
-from ...core import RUNS_FOLDER, WorkError, make_output_folder
+from ...core import make_output_folder
+from ..arguments import unwritable_error
 from ..observing import Tracker
 from ..readable import Readable, lines_html
 from .cross_validation import Evaluation
@@ -112,10 +113,7 @@ def write_report(report: Report, out: Path | None) -> tuple[Path, list[str]]:
             out, "evaluation", lambda new: missing.extend(_fill(new, report))
         ), missing
     except OSError as error:
-        raise WorkError(
-            f"cannot write to {out or RUNS_FOLDER}: {error.strerror}",
-            "make room, or name another place",
-        ) from error
+        raise unwritable_error(out, error) from error
 
 
 def _fill(folder: Path, report: Report) -> list[str]:

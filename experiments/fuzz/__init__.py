@@ -6,7 +6,7 @@
 | --- | --- |
 | `stock` | makes one good file or folder of each kind |
 | `kinds` | says what each kind is made of, how it is changed and which commands open it |
-| `edits`, `raw`, `json_edits`, `lines`, `zips`, `tables`, `mlir_edits`, ... | change files |
+| `changes` | changes files: `edits`, `raw`, `json`, `json_lines`, `zips`, `tables`, `mlir`, ... |
 | `traps` | texts that would write or execute, were they believed |
 | `case` | makes the case of a seed and a number |
 | `worker` | runs cases in processes forked from one in which all is imported |

@@ -16,13 +16,12 @@ from ... import __version__
 from ...core import (
     RUNS_FOLDER,
     InputError,
-    WorkError,
     make_output_folder,
     processor_name,
     usable_cores,
 )
 from ...models import BUILT_IN, list_rankers
-from ..arguments import as_list, check_least, optional_path
+from ..arguments import as_list, check_least, optional_path, unwritable_error
 from ..dataset import write_synthetic
 from ..evaluation import (
     DEVICE_OR_PROBLEM,
@@ -243,7 +242,4 @@ def _write(board: Leaderboard, out: Path | None) -> Path:
     try:
         return make_output_folder(out, "leaderboard", fill)
     except OSError as error:
-        raise WorkError(
-            f"cannot write to {out or RUNS_FOLDER}: {error.strerror}",
-            "make room, or name another place",
-        ) from error
+        raise unwritable_error(out, error) from error

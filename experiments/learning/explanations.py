@@ -162,7 +162,7 @@ def scores_of(ranker: Ranker, features: pd.DataFrame, rows: Sequence[int]) -> li
                 name=name,
                 adds=float(adds[name]),
                 text=reasons[name].text,
-                # A word that no candidate has is in no column: see `Ranker.order`.
+                # A word that no candidate has is in no column: see `models.ranker.features`.
                 values={f: float(values.get(f, 0.0)) for f in reasons[name].features},
             )
             for name in map(str, largest)

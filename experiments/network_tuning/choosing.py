@@ -96,7 +96,8 @@ def choose(
         return try_variants(maker, variants, plain, runner, until, options.seed, keep, tried)
 
     if tried is not None and tried.tuned and plan is not None:
-        outcomes, faster, to_make = [*tried.outcomes], [], tried.faster
+        outcomes, to_make = [*tried.outcomes], tried.faster
+        faster: list[Base] = []
         if further and any(one.reason == NO_TIME for one in outcomes):
             outcomes, faster = try_others(partial(keep, tuned=tried.tuned))
             to_make = () if tried.tuned in (PLAIN.name, *_names(faster)) else (tried.tuned,)

@@ -269,7 +269,8 @@ def _tune(
                 small, base, maker, runner, default, compiler.folder, folder, tuning,
                 place.fingerprint, until,
             )  # fmt: skip
-            tuned, specs = tuned | found, specs | best
+            tuned |= found
+            specs |= best
         trial = NetworkTrial(
             compiler, runner, options.starter, base.compiled, default,
             options.seed, deadline - FINISH_SHARE * seconds, notify,

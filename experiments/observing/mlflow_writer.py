@@ -20,6 +20,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 Item = TypeVar("Item")
 
@@ -32,6 +34,10 @@ MOST_PARAMS = 100
 TRIES, PAUSE = 3, 2.0
 # Seconds to end runs in, after those that were allowed.
 GRACE = 5.0
+
+
+class ElsewhereError(Exception):
+    """A store would have files go somewhere else than beside it."""
 
 
 class OutOfTime(BaseException):
@@ -95,6 +101,8 @@ def open_store(run: dict[str, Any], tries: int | None = None) -> tuple[Any, str]
         try:
             client = mlflow.MlflowClient()
             return client, find_experiment(client, run["experiment"], run["artifact_root"])
+        except ElsewhereError:
+            raise
         except Exception:
             left -= 1
             if not left:
@@ -223,7 +231,12 @@ def check_sqlite(path: str) -> None:
 
 
 def find_experiment(client: Any, name: str, artifact_root: str | None) -> str:
-    """The experiment's id; it is made if it is not there."""
+    """The experiment's id; it is made if it is not there.
+
+    Raises:
+        ElsewhereError: its files are to be somewhere else than at `artifact_root`. A database may
+            be somebody else's, and says where in the file system, or at which server, they go.
+    """
     found = client.get_experiment_by_name(name)
     if found is None:
         try:
@@ -233,7 +246,20 @@ def find_experiment(client: Any, name: str, artifact_root: str | None) -> str:
             found = client.get_experiment_by_name(name)
             if found is None:
                 raise
+    kept = found.artifact_location
+    if artifact_root is not None and place_of(kept) != place_of(artifact_root):
+        raise ElsewhereError(
+            f"it has files of runs go to {kept}, not to {artifact_root}: move the database away, "
+            "or set MLFLOW_TRACKING_URI to it if it is yours"
+        )
     return str(found.experiment_id)
+
+
+def place_of(uri: str) -> str:
+    """The folder that a URI names, by whatever links; the URI itself if it names another server."""
+    parts = urlsplit(uri)
+    local = parts.scheme in ("", "file") and not parts.netloc
+    return os.path.realpath(url2pathname(parts.path)) if local else uri
 
 
 def chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

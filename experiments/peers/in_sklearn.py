@@ -40,12 +40,22 @@ def search(subject: Subject) -> None:
         if learn:
             kernel, learn_at = process.kernel_, len(taken) * GROWTH
         pool = np.array(left) if len(left) <= POOL else rng.choice(left, POOL, replace=False)
-        mean, deviation = process.predict(inputs[pool], return_std=True)
+        mean, deviation = latent(process, inputs[pool])
         gap = (values.min() - mean) / np.maximum(deviation, 1e-9)
         row = int(pool[np.argmax(deviation * (gap * norm.cdf(gap) + norm.pdf(gap)))])
         left.remove(row)
         taken.append(row)
         times.append(subject.ask(row))
+
+
+def latent(process: GaussianProcessRegressor, inputs: Floats) -> tuple[Floats, Floats]:
+    """What a process believes of times without noise, as means and deviations.
+
+    `predict` counts the learned noise among the deviation, also where all is known.
+    """
+    mean, deviation = process.predict(inputs, return_std=True)
+    noise = process.kernel_.k2.noise_level
+    return mean, np.sqrt(np.maximum(deviation**2 - noise, 0.0))
 
 
 def _standard(times: Floats) -> Floats:

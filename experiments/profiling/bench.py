@@ -123,15 +123,15 @@ class Bench:
         for one in chunk:
             for name in one.names:  # of an earlier failure
                 shutil.rmtree(self._folder(one, name), ignore_errors=True)
-        units: dict[str, RunnableModule] = {}
+        modules: dict[str, RunnableModule] = {}
         items: list[ConfiguredDispatch] = []
         read = partial(read_module, self._options)
-        units_read = self._readers.map(read, chunk, lambda _, error: error)
-        for one, found in zip(chunk, units_read, strict=True):
+        found_modules = self._readers.map(read, chunk, lambda _, error: error)
+        for one, found in zip(chunk, found_modules, strict=True):
             if isinstance(found, InputError | KilledError):
                 self._refuse(one, found)
                 continue
-            units[one.generated.name] = found
+            modules[one.generated.name] = found
             items += [ConfiguredDispatch(one, found, name, one.spec(name)) for name in one.names]
         jobs = [
             CompileJob(f"{at:04d}", item.module.source, item.module.flags, item.spec)
@@ -143,7 +143,7 @@ class Bench:
         self._observer.on_phase("measuring")
         self._measure_all(items, compiled)
         for one in chunk:
-            if (module := units.get(one.generated.name)) is not None:
+            if (module := modules.get(one.generated.name)) is not None:
                 for library in one.libraries:
                     self._log.append(self._compared(one, module, library))
 

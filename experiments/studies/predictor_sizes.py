@@ -78,7 +78,8 @@ def measure(contender: Contender, cases: Sequence[Case]) -> dict[str, float]:
         InputError: the recordings are of different kinds, or of other people's kernels.
     """
     describing = _describing(cases[0])
-    judged = cross_validate(cases, [contender], PROBLEM, n_folds=PARTS)
+    # One after the other: beside another training, its own would take longer.
+    judged = cross_validate(cases, [contender], PROBLEM, n_folds=PARTS, jobs=1)
     predictor = judged.predictors[contender.name]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "predictor"

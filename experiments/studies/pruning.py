@@ -10,19 +10,25 @@ default, and which constraints the wider one's winner breaks.
 
 from __future__ import annotations
 
+import math
 import tempfile
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from ...benchmarks.measuring import (
+    BASELINE,
+    OK,
     POOL_SIZE,
     Budget,
     BudgetStopping,
+    FinalistResult,
+    Finals,
     MemoryLog,
+    Outcome,
     choose_finalists,
     search,
 )
@@ -87,6 +93,58 @@ def broken_constraints(dispatch: Dispatch, row: pd.Series) -> list[str]:
     return [c.reason for c in space.constraints if not satisfies((c,), columns).all()]
 
 
+@dataclass(frozen=True)
+class Sides:
+    """Which executables each of two searches found, the likeliest first.
+
+    Attributes:
+        inside: by position, which candidate's executable it has; of the pruned search's finalists.
+        wide: of the other one's.
+    """
+
+    inside: Mapping[int, int]
+    wide: Mapping[int, int]
+
+    @classmethod
+    def of(cls, outcomes: Mapping[int, Outcome], first_wide: int) -> Sides:
+        """Of finalists that were screened side by side, the pruned search's first."""
+        ran = {i: o for i, o in outcomes.items() if o.kind == OK and o.same_as != BASELINE}
+        owners = {i: i if o.same_as is None else o.same_as for i, o in ran.items()}
+        likeliest = sorted(owners, key=lambda i: outcomes[owners[i]].relative or math.inf)
+        return cls(
+            {i: owners[i] for i in likeliest if i < first_wide},
+            {i: owners[i] for i in likeliest if i >= first_wide},
+        )
+
+    def contenders(self, outcomes: Mapping[int, Outcome]) -> list[int]:
+        """Each executable once, the likeliest first.
+
+        Of slow kernels fewer are measured, but the first few always: the likeliest of each side are
+        among them.
+        """
+        leaders = [owner for side in (self.inside, self.wide) for owner in [*side.values()][:1]]
+        others = {*self.inside.values(), *self.wide.values()}
+        likeliest = sorted(others, key=lambda i: outcomes[i].relative or math.inf)
+        return list(dict.fromkeys([*leaders, *likeliest]))
+
+    def standing(self, finals: Finals, side: Mapping[int, int]) -> FinalistResult | str:
+        """The best of a side, or why it has none: what falls behind is not measured to the end."""
+        owners = [*side.values()]
+        best = next((s for s in finals.standings if s.index in owners), None)
+        if best is not None:
+            return best
+        took_part = bool(owners) and owners[0] not in dict(finals.failed)
+        return "slower" if took_part else "not measured"
+
+    def shown(self, wide: FinalistResult | str) -> int:
+        """The wider search's own candidate whose constraints and knobs are told of."""
+        found = (
+            i for i, owner in self.wide.items()
+            if isinstance(wide, FinalistResult) and owner == wide.index
+        )  # fmt: skip
+        return next(found, next(iter(self.wide), -1))
+
+
 def check(path: Path, candidates: int) -> str:
     """A row of the table."""
     dispatch = read_dispatch(path)
@@ -99,19 +157,14 @@ def check(path: Path, candidates: int) -> str:
     both = pd.concat(best, ignore_index=True)
     with open_local_runner(dispatch, renderer(dispatch, both)) as runner:
         outcomes = dict(runner.run(range(len(both))))
-        distinct = [i for i, outcome in outcomes.items() if outcome.same_as is None]
-        standings = runner.finals(distinct, outcomes).standings
-    inside, wide = (
-        next((s for s in standings if (s.index < len(best[0])) == side), None)
-        for side in (True, False)
-    )
-    # What falls behind is not measured to the end.
-    texts = [f"{s.speedup:.2f}x" if s else "slower" for s in (inside, wide)]
-    first = len(best[0]) if wide is None else wide.index
-    row = both.iloc[first]
+        sides = Sides.of(outcomes, len(best[0]))
+        finals = runner.finals(sides.contenders(outcomes), outcomes)
+    inside, wide = (sides.standing(finals, side) for side in (sides.inside, sides.wide))
+    texts = [f"{s.speedup:.2f}x" if isinstance(s, FinalistResult) else s for s in (inside, wide)]
+    row = both.iloc[sides.shown(wide)]
     knobs = {name: int(value) for name, value in row.drop(PIPELINE).dropna().items()}
     broken = ", ".join(broken_constraints(dispatch, row)) or "none"
-    return f"{path.stem:44} {texts[0]:>8} {texts[1]:>8}  {broken}; {knobs}"
+    return f"{path.stem:44} {texts[0]:>12} {texts[1]:>12}  {broken}; {knobs}"
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -44,7 +44,8 @@ DISPATCHES: tuple[Operation, ...] = (
 def tuned(file: Path, pipeline: str, candidates: int) -> TuneResult:
     """Into a folder beside the file."""
     out = file.with_suffix(f".{pipeline}")
-    result = tune(file, pipeline=pipeline, budget=candidates, out=out, quiet=True)
+    # Named, since the tables are of this order, whichever is the usual one.
+    result = tune(file, pipeline=pipeline, budget=candidates, ranker="cpu", out=out, quiet=True)
     assert isinstance(result, TuneResult)
     return result
 

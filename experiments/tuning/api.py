@@ -57,7 +57,7 @@ def tune(
         input: MLIR with one dispatch: a linalg function, or a benchmark file of the compiler.
         function: which one holds it, where the file has several.
         budget: how many candidates to try; 64 if neither this nor `minutes` is given.
-        minutes: after which to stop.
+        minutes: after which no more candidates are taken; the finals come on top.
         patience: how many candidates in a row may bring no improvement.
         ranker: a name from `frontrunner rankers`, or a trained one's file; by default a predictor
             of this device in the folder `predictors`, else `cpu` for CPUs and `heuristic` for GPUs.
@@ -95,7 +95,8 @@ def tune(
     """
     if keep_failures is not None:
         check_rendered(pipeline, "a report of failures is of")
-    if budget is None and minutes is None:
+    usual = budget is None and minutes is None
+    if usual:
         budget = DEFAULT_BUDGET
     options = TuneOptions(
         input=Path(input),
@@ -116,6 +117,7 @@ def tune(
         extras=extra_values(extras),
         compile_only=compile_only,
         keep_failures=optional_path(keep_failures),
+        usual_budget=usual,
     )
     with closing(make_progress(quiet=quiet)) as progress:
         return start_run(options, progress, make_runner=make_runner)

@@ -46,6 +46,8 @@ class TuneOptions:
         stages: how candidates are judged, one after the other.
         compile_only: whether to measure nothing; there are no devices then, and no patience.
         keep_failures: where the report of failures goes; into the run's folder if None.
+        usual_budget: whether nobody asked for the number of candidates, so that a time that is
+            given later takes its place; None in older runs, which did not keep it.
     """
 
     input: Path
@@ -66,6 +68,7 @@ class TuneOptions:
     compile_only: bool = False
     keep_failures: Path | None = None
     function: str | None = None
+    usual_budget: bool | None = None
 
     @property
     def name(self) -> str:

@@ -160,10 +160,9 @@ def resume_run(
     found = folder.load(iree_flags)
     started = found.manifest.options
     _check_brought(path, started.stages, stages)
-    goes_on = replace(
-        started,
-        stages=started.stages if stages is None else tuple(stages),
-        budget=_with_limits(started.budget, budget or Budget()),
+    goes_on = _with_limits(
+        replace(started, stages=started.stages if stages is None else tuple(stages)),
+        budget or Budget(),
     )
     check_usable(goes_on.stages, goes_on.pipeline, on_cluster=cluster is not None)
     run = replace(found, manifest=replace(found.manifest, options=goes_on))
@@ -251,12 +250,17 @@ def _write_changes(folder: RunFolder, before: RunSetup, now: RunSetup) -> None:
         folder.rewrite_manifest(now.manifest, now.dispatch)
 
 
-def _with_limits(started: Budget, given: Budget) -> Budget:
-    """The limits of a run that goes on."""
+def _with_limits(started: TuneOptions, given: Budget) -> TuneOptions:
+    """The options of a run that goes on with other limits; those that are None stay."""
     limits = {name: value for name, value in asdict(given).items() if value is not None}
-    if given.seconds is not None and replace(started, patience=None) == Budget(DEFAULT_BUDGET):
-        started = replace(started, candidates=None)  # nobody asked for so many
-    return replace(started, **limits)
+    budget, usual = started.budget, started.usual_budget
+    if usual is None:  # of an older run, which may have been given as many
+        usual = replace(budget, patience=None) == Budget(DEFAULT_BUDGET)
+    if usual and given.seconds is not None:
+        budget = replace(budget, candidates=None)
+    if {"candidates", "seconds"} & limits.keys():
+        started = replace(started, usual_budget=False)
+    return replace(started, budget=replace(budget, **limits))
 
 
 def _check_brought(path: Path, started: Sequence[Stage], given: Sequence[Stage] | None) -> None:

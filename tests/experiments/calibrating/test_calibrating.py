@@ -15,7 +15,7 @@ from frontrunner.core import InputError, NoRoomError, WorkError
 from frontrunner.experiments.calibrating import api
 from frontrunner.experiments.dataset import Recording
 from frontrunner.experiments.learning import read_cases
-from frontrunner.models import load, read_manifest
+from frontrunner.models import load
 
 DATA = Path(__file__).parents[2] / "data"
 ZEN3 = Path(package.__file__).parent / "experiments" / "recordings" / "zen3"
@@ -59,9 +59,8 @@ def test_from_nothing_to_a_predictor_that_learns_more_later(
     passes = sorted((tmp_path / "here.recordings").iterdir())
     assert [(p.name, len(list(p.iterdir()))) for p in passes] == [("pass-1", 2), ("pass-2", 1)]
 
-    said = read_manifest(out)
-    assert said["training"]["candidates"] == 30
     ranker = load(out)
+    assert ranker.training_["candidates"] == 30
     names = list(ranker.parts)
     assert [n.startswith("predictor ") for n in names].count(True) == 1
     assert [n.startswith("shipped predictor ") for n in names].count(True) == 3
@@ -152,6 +151,26 @@ def test_what_cannot_be_recorded_is_left_out_and_told(recorded, tmp_path, monkey
     assert len(list(tmp_path.rglob("good.parquet"))) == 2
     with pytest.raises(WorkError, match="it does not compile"):
         api._record(paths[:1], tmp_path, measure, 3.5, warnings.append)
+
+
+def test_it_stops_in_time_where_nothing_can_be_recorded(tmp_path, monkeypatch):
+    clock, tried = Clock(monkeypatch), []
+
+    def measure(path, number):
+        clock.now += 20
+        tried.append(path.stem)
+        raise WorkError("it does not compile")
+
+    paths = [Path(f"{name}.mlir") for name in "abcd"]
+    spent, failed = api._record(paths, tmp_path, measure, 30, lambda text: None)
+    assert (spent, tried, [*failed]) == (40, ["a", "b"], ["a", "b"])
+
+
+def test_it_tells_that_nothing_was_recorded_in_time(few, tmp_path, monkeypatch):
+    monkeypatch.setattr(api, "_record", lambda *_: (60.0, {"a": "it does not compile"}))
+    says = "no dispatch could be recorded in 1 minutes; a: it does not compile"
+    with pytest.raises(WorkError, match=says):
+        package.calibrate(tmp_path / "here.predictor", minutes=1, quiet=True)
 
 
 def test_what_is_learned_here_is_compared_with_what_ships():

@@ -13,7 +13,7 @@ from frontrunner.benchmarks.measuring import Outcome
 from frontrunner.benchmarks.operations import Matmul
 from frontrunner.benchmarks.reducing import run_script
 from frontrunner.cli import main
-from frontrunner.core import InputError
+from frontrunner.core import InputError, WorkError
 from frontrunner.experiments.compiler_fuzzing import session
 from frontrunner.experiments.compiler_fuzzing.drawing import Drawn
 from frontrunner.experiments.interrupted import RunInterrupted
@@ -85,6 +85,7 @@ def test_what_cannot_be_fuzzed_is_refused(tmp_path: Path) -> None:
     attention = DATA / "attention.mlir"
     for given, says in (
         ({"minutes": 0}, "minutes must be more than 0"),
+        ({"minutes": float("inf")}, "got inf"),
         ({"jobs": 0}, "jobs must be from 1 to 1,024"),
         ({"targets": ()}, "there is nothing to compile"),
         ({"targets": ("gfx1",)}, "gfx1"),
@@ -94,3 +95,9 @@ def test_what_cannot_be_fuzzed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is empty"):
         frontrunner.fuzz(attention, targets=["sm_80"], out=tmp_path / "out", quiet=True)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(WorkError, match=r"cannot write to .*file/out: "):
+        frontrunner.fuzz(DATA / "matmul.mlir", out=tmp_path / "file" / "out", quiet=True)

@@ -15,6 +15,7 @@ from frontrunner.experiments.dataset import (
     read_recording,
     read_recordings,
 )
+from frontrunner.experiments.dataset.ktt import ktt_to_t4
 
 CPU = """\
 chunk_size,unroll_factor,omp_num_threads,omp_scheduling_type,omp_monotonic,permutation,\
@@ -172,6 +173,14 @@ def test_results_of_ktt(tmp_path: Path) -> None:
     about = recording.provenance
     assert (about.problem.label, list(about.devices)) == ("add", ["A GPU"])
     assert about.created_by == "KTT 2.2.0"
+
+
+def test_repeats_of_ktt_are_merged_where_all_are(tmp_path: Path) -> None:
+    (content,) = ktt_to_t4(RESULTS)
+    assert len(content["results"]) == len(RESULTS["Results"])
+    path = write(tmp_path / "a.json", ktt(ran(32, 0.0, "ComputationFailed"), ran(32, 7.0)))
+    frame = read_recording(path).frame
+    assert (frame["kind"].tolist(), frame["time_us"].tolist()) == (["ok"], [7.0])
 
 
 def test_several_kernels_of_ktt_are_several_recordings(tmp_path: Path) -> None:

@@ -72,7 +72,11 @@ def template(first, tmp_path_factory):
 @pytest.fixture
 def database(template, tmp_path):
     """A store in the place where runs are tracked by default."""
-    return Path(shutil.copy(template, tmp_path))
+    database = Path(shutil.copy(template, tmp_path))
+    with closing(sqlite3.connect(database)) as connection, connection:
+        here = (tmp_path / "mlruns").as_uri()
+        connection.execute("update experiments set artifact_location = ?", (here,))
+    return database
 
 
 def rows(database: Path, query: str) -> list[tuple[object, ...]]:
@@ -202,6 +206,39 @@ def test_a_store_that_is_not_ready_yet_is_tried_again(monkeypatch, tmp_path):
     with pytest.raises(OSError, match="already exists"):
         mlflow_writer.open_store(run | {"uri": "http://example.invalid"})
     assert len(tried) == 1
+
+
+@pytest.mark.parametrize("kept", ["file:///home/else/mlruns", "s3://theirs/runs", "{}/../b"])
+def test_a_database_does_not_say_where_files_go(kept, tmp_path):
+    root = (tmp_path / "mlruns").as_uri()
+    found = SimpleNamespace(experiment_id=7, artifact_location=kept.format(root))
+    client = SimpleNamespace(get_experiment_by_name=lambda name: found)
+    with pytest.raises(mlflow_writer.ElsewhereError, match="move the database away, or set"):
+        mlflow_writer.find_experiment(client, "e", root)
+    # Whoever named the store has named this place, too.
+    assert mlflow_writer.find_experiment(client, "e", None) == "7"
+    (tmp_path / "same").symlink_to(tmp_path)
+    found.artifact_location = (tmp_path / "same" / "mlruns").as_uri()
+    assert mlflow_writer.find_experiment(client, "e", root) == "7"
+
+
+@pytest.mark.slow
+def test_a_run_is_not_tracked_where_a_database_has_its_files_go_elsewhere(
+    database, tmp_path, warnings
+):
+    with closing(sqlite3.connect(database)) as connection, connection:
+        elsewhere = (tmp_path / "elsewhere").as_uri()
+        connection.execute("update experiments set artifact_location = ?", (elsewhere,))
+    spec = tmp_path / "spec.mlir"
+    spec.write_text("module {}")
+    with Tracker(warnings.append) as tracker:
+        tracker.start("matmul", {})
+        tracker.log_artifact(spec)
+    (warning,) = warnings
+    assert f"it has files of runs go to {elsewhere}, not to file:" in warning
+    assert "move the database away, or set MLFLOW_TRACKING_URI" in warning
+    assert rows(database, "select name from runs") == []
+    assert not (tmp_path / "elsewhere").exists()
 
 
 @pytest.fixture

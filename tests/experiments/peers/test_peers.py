@@ -227,3 +227,19 @@ def test_optuna_is_not_told_that_a_failure_was_the_fastest(case, monkeypatch):
         find_peer("optuna_tpe").search(subject)
     assert told[:3] == [None] * 3
     assert all(value >= 5.0 for value in told[3:])
+
+
+def test_noise_is_no_hope_of_something_better():
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+    from frontrunner.experiments.peers.in_sklearn import latent
+
+    rng = np.random.default_rng(0)
+    inputs, others, times = rng.random((20, 3)), rng.random((9, 3)), rng.standard_normal(20)
+    signal = ConstantKernel(1.0) * Matern(0.5 * np.ones(3), nu=2.5)
+    noisy = GaussianProcessRegressor(signal + WhiteKernel(0.2), alpha=0, optimizer=None)
+    # The same process, by scikit-learn's other way to say that measurements are noisy.
+    same = GaussianProcessRegressor(signal, alpha=0.2, optimizer=None)
+    expected = same.fit(inputs, times).predict(others, return_std=True)
+    np.testing.assert_allclose(latent(noisy.fit(inputs, times), others), expected)

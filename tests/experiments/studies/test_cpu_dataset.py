@@ -16,9 +16,8 @@ from frontrunner.experiments.learning.problems import problem_name
 from frontrunner.experiments.learning.provenance import cases_digest
 from frontrunner.experiments.studies.cpu_dataset import PROBLEMS, VULKAN_PROBLEMS, table
 from frontrunner.experiments.studies.gpu_kit.build import SETS
-from frontrunner.models import Ranker, create_ranker
+from frontrunner.models import Ranker, create_ranker, load
 from frontrunner.models.shipped import PREDICTOR
-from frontrunner.models.storage import read_manifest
 from frontrunner.search.reading import read_dispatch
 
 FOLDER = Path(frontrunner.__file__).parent / "experiments" / "recordings"
@@ -95,7 +94,7 @@ def test_the_card_has_the_table_of_what_is_there(machine):
 
 def test_the_shipped_predictor_was_trained_on_this_with_these_features():
     cases = read_cases([FOLDER / machine for machine in LEARNED_FROM])
-    assert read_manifest(PREDICTOR)["training"]["data"] == cases_digest(cases)
+    assert load(PREDICTOR).training_["data"] == cases_digest(cases)
     assert PREDICTOR.stat().st_size < 1e6
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from frontrunner.core import InputError
 from frontrunner.experiments.dataset.provenance import ForeignKernel
 from frontrunner.experiments.evaluation.contenders import Contender
+from frontrunner.experiments.evaluation.cross_validation import cross_validate
 from frontrunner.experiments.learning.cases import Case, read_cases
 from frontrunner.experiments.learning.predictors import train
+from frontrunner.experiments.studies import predictor_sizes
 from frontrunner.experiments.studies.predictor_sizes import COLUMNS, CONFIGURATIONS, measure
 
 
@@ -35,6 +38,20 @@ def test_the_figures_of_a_predictor(cases: list[Case], tmp_path: Path) -> None:
     assert all(value > 0 for value in figures.values())
     same = train(tmp_path, tmp_path / "x", params={"rounds": 3})
     assert figures["file kB"] == same.size_bytes / 1e3
+
+
+def test_a_predictor_is_trained_beside_no_other(
+    cases: list[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs: list[int | None] = []
+
+    def judge(*given: Any, **options: Any) -> Any:
+        jobs.append(options.get("jobs"))
+        return cross_validate(*given, **options)
+
+    monkeypatch.setattr(predictor_sizes, "cross_validate", judge)
+    measure(Contender("small", "lightgbm", {"rounds": 1}), cases)
+    assert jobs == [1]
 
 
 def test_other_peoples_kernels_are_refused(cases: list[Case]) -> None:
