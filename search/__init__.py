@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         target_flags,
     )
     from .interchanged import compiled_problem
-    from .kind import Kind, kind_of, known_kinds, register, tunable_kinds_text
+    from .kind import Kind, kind_of, known_kinds, tunable_kinds_text
     from .permutations import (
         MAX_ELEMENTS,
         parse_permutation,
@@ -97,7 +97,6 @@ __all__ = [
     "parse_flags",
     "parse_permutation",
     "permutation_of",
-    "register",
     "resolve_target",
     "spec_of",
     "spec_option",

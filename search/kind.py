@@ -2,7 +2,7 @@
 
 A kind is one module in `search/kinds` that ends with `KIND = ...`; nothing else names it. Other
 packages bring theirs by the entry-point group `frontrunner.kinds`: the processes that run the
-compiler find them there, too. `register` adds one to this process alone.
+compiler find them there, too.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Kind(ABC):
             loop; the second one's is what the first one sums over.
         has_window: whether it slides a window over an image, whose loops are reductions (`fh`,
             `fw`) beside those of the input channels (`ic`).
+        sums_products: whether an output is a sum of products, over all of its reductions.
         output_scale: how large an output value is for normally distributed inputs; None for the
             square root of the number of terms that it adds up. Attention's weights add up to 1.
         memory_bound: whether each element is read about once, so that tiles for caches and
@@ -46,6 +47,7 @@ class Kind(ABC):
     plural: ClassVar[str]
     excluded_loops: ClassVar[tuple[str, ...]] = ("",)
     has_window: ClassVar[bool] = False
+    sums_products: ClassVar[bool] = False
     output_scale: ClassVar[float | None] = None
     memory_bound: ClassVar[bool] = False
     matched_whole: ClassVar[bool] = False
@@ -93,21 +95,14 @@ class Kind(ABC):
 
         Empty where outputs are more than sums of products: verification then knows no formula.
         """
-        return ()
+        if not self.sums_products:
+            return ()
+        return (tuple(at for at, dim in enumerate(problem.dims) if not dim.parallel),)
 
     @property
     def first_reduction(self) -> str | None:
         """The loop that the first of two chained products sums over."""
         return self.excluded_loops[-1] if self.chained else None
-
-
-_registered: dict[str, Kind] = {}
-
-
-def register(kind: Kind) -> None:
-    """Adds a kind that is defined elsewhere, before others of its name."""
-    _registered[kind.name] = kind
-    known_kinds.cache_clear()
 
 
 @cache
@@ -123,8 +118,7 @@ def known_kinds() -> dict[str, Kind]:
     ]
     found = {module.KIND.name: module.KIND for module in modules}
     brought = load_named_values(ENTRY_POINTS, Kind, "frontrunner.search.Kind", found)  # type: ignore[type-abstract]
-    found = {kind.name: kind for kind in brought} | found
-    return _registered | {name: kind for name, kind in found.items() if name not in _registered}
+    return {kind.name: kind for kind in brought} | found
 
 
 def tunable_kinds_text(*, gpu: bool = False) -> str:

@@ -210,9 +210,15 @@ def _groups(
         if isinstance(dispatch, Dispatch):
             groups.setdefault(_matched(dispatch), []).append((share, dispatch))
     for members in groups.values():
-        # Tiles that compile with the longest rows fused to a reduction do with shorter ones.
-        members.sort(key=lambda one: -dict(one[1].problem.traits).get("fused_row", 0))
+        # Tiles that compile where something is fused do where nothing is, and those for the longest
+        # rows that are fused to a reduction do for shorter ones.
+        members.sort(key=lambda one: _strictness(one[1].problem), reverse=True)
     return list(groups.values())
+
+
+def _strictness(problem: Problem) -> tuple[bool, int]:
+    """What orders problems that one matcher takes by how few tiles suit them."""
+    return bool(problem.fused), dict(problem.traits).get("fused_row", 0)
 
 
 def _matched(dispatch: Dispatch) -> object:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import z3
 
 from ..kind import kind_of
 from ..problem import Dim, Problem, Target
-from ..space import Constraint
+from ..space import Constraint, Knob
 
 # The compiler refuses vectors (and contractions over them) of this many native vectors or more.
 MAX_NATIVE_VECTORS = 512
@@ -45,8 +46,26 @@ def has_remainder(dim: Dim, *levels: str) -> z3.BoolRef:
     return z3.Or([size % vec_tile(dim) != 0 for size in (z3.IntVal(dim.size), *tiles)])
 
 
-def common_constraints(problem: Problem, target: Target) -> list[Constraint]:
-    """Constraints that all CPU pipelines share."""
+def even_constraints(dims: Iterable[Dim], what: str = "vector tiles") -> list[Constraint]:
+    """That vector tiles leave no remainder, of each loop by itself: the default may of one."""
+    return [
+        Constraint(
+            f"{what} of {d.name} leave no remainder",
+            z3.Not(has_remainder(d, "dist")),
+            prunes=True,
+        )
+        for d in dims
+    ]
+
+
+def common_constraints(
+    problem: Problem, target: Target, knobs: Sequence[Knob], *, even: bool = False
+) -> list[Constraint]:
+    """Constraints that all CPU pipelines share.
+
+    Args:
+        even: whether vector tiles are to leave no remainder.
+    """
     accumulator = problem.sum_bytes
     rules = []
     for skipped in kind_of(problem).excluded_loops:
@@ -60,31 +79,82 @@ def common_constraints(problem: Problem, target: Target) -> list[Constraint]:
     accumulators = accumulator * product(vec_tile(d) for d in problem.dims if d.parallel)
     fits = accumulators <= MAX_ACCUMULATOR_FILES * target.registers * target.vector_bytes
     rules.append(Constraint("accumulators fit the registers", fits, prunes=True))
-    return [*rules, *full_vectors(problem, target), *workgroup_constraints(problem, target)]
+    return [*rules, *use_constraints(problem, target, knobs, even=even)]
 
 
-def full_vectors(problem: Problem, target: Target) -> list[Constraint]:
-    """That some loop fills native vectors; the few values of a window fill none."""
+def use_constraints(
+    problem: Problem, target: Target, knobs: Sequence[Knob], *, even: bool
+) -> list[Constraint]:
+    """That some loop fills native vectors, every core has work, and workgroups are worth it."""
+    tiles = _Tiles({knob.name: knob.values for knob in knobs}, even)
+    full = _full_vectors(problem, target, tiles)
+    reason = "a contiguous loop, or a convolution's channels, fill native vectors"
+    filled = z3.Or([vec_tile(d) % unit == 0 for d, unit in full])
+    rules = [Constraint(reason, filled, prunes=True)] if full else []
+    cores = min(target.cores, _most_workgroups(problem, full, tiles))
+    return [*rules, *_workgroup_constraints(problem, target, cores)]
+
+
+@dataclass(frozen=True)
+class _Tiles:
+    """What tiles a loop may have by itself: values by knob, and whether they are to be even."""
+
+    values: Mapping[str, tuple[int, ...]]
+    even: bool
+
+    def of_vectors(self, dim: Dim, unit: int = 1) -> list[int]:
+        """Multiples of a unit."""
+        found = (tile for tile in self.values[f"vec_{dim.name}"] if tile % unit == 0)
+        return [tile for tile in found if not (self.even and dim.size % tile)]
+
+    def most_workgroups(self, dim: Dim, unit: int = 1) -> int:
+        """How many the loop is cut into at most, with such a vector tile."""
+        least = min(
+            tile
+            for vector in self.of_vectors(dim, unit)
+            for tile in self.values[f"dist_{dim.name}"]
+            if tile % vector == 0 or (tile == dim.size >= vector and not self.even)
+        )
+        return math.ceil(dim.size / least)
+
+
+def _full_vectors(problem: Problem, target: Target, tiles: _Tiles) -> list[tuple[Dim, int]]:
+    """Loops of which one is to fill native vectors, each with what its tile is a multiple of.
+
+    The few values of a window fill none.
+    """
     lanes = target.vector_bytes // problem.sum_bytes
     window = kind_of(problem).has_window
     # Batch loops have vectors of one, which fill none.
     batches = [d for d in problem.by_role("batch") if d.size > 1]
     loops = [d for d in contiguous(problem) if (d.parallel or not window) and d not in batches]
-    full = [vec_tile(d) % min(lanes, d.size) == 0 for d in loops]
+    full = [(d, min(lanes, d.size)) for d in loops]
     if window:
         # Wherever they are: with channels first, 8 or 16 of them by 14 columns are 1.46 times as
         # fast as the default (28x28, AVX-512), and vectors of columns 2.7 times slower than it.
-        full += [vec_tile(d) % min(lanes // 2, d.size) == 0 for d in problem.by_role("n")]
-    reason = "a contiguous loop, or a convolution's channels, fill native vectors"
-    return [Constraint(reason, z3.Or(full), prunes=True)] if full else []
+        full += [(d, min(lanes // 2, d.size)) for d in problem.by_role("n")]
+    if any(tiles.of_vectors(d, unit) for d, unit in full):
+        return full
+    # No such tile is even, of 58 channels, say: then the largest that are.
+    return [(d, max(t for t in (1, *tiles.of_vectors(d)) if t <= unit)) for d, unit in full]
 
 
-def workgroup_constraints(problem: Problem, target: Target) -> list[Constraint]:
+def _most_workgroups(problem: Problem, full: Sequence[tuple[Dim, int]], tiles: _Tiles) -> int:
+    """How many there can be: tiles of what fills vectors are no smaller than these."""
+    parallel = {d.name: tiles.most_workgroups(d) for d in problem.dims if d.parallel}
+    found = [
+        parallel | ({d.name: tiles.most_workgroups(d, unit)} if d.parallel else {})
+        for d, unit in full
+        if tiles.of_vectors(d, unit)
+    ]
+    return max(math.prod(counts.values()) for counts in found or [parallel])
+
+
+def _workgroup_constraints(problem: Problem, target: Target, cores: int) -> list[Constraint]:
     """Constraints on workgroups: one per core at least, and none too small to be worth it."""
     parallel = [d for d in problem.dims if d.parallel]
     tiles = {d.name: z3.Int(f"dist_{d.name}") for d in parallel}
     workgroups = product((d.size + tiles[d.name] - 1) / tiles[d.name] for d in parallel)
-    cores = min(target.cores, math.prod(d.size for d in parallel))
     sizes = {d.name: tiles.get(d.name, z3.IntVal(d.size)) for d in problem.dims}
     skips = kind_of(problem).excluded_loops
     products = [product(size for name, size in sizes.items() if name != skip) for skip in skips]

@@ -21,15 +21,15 @@ from .configuration import parse, pipeline_of, render
 from .rules import (
     MAX_NATIVE_VECTORS,
     common_constraints,
+    even_constraints,
     footprint,
-    full_vectors,
     has_remainder,
     nesting_constraints,
     product,
     tile_sizes,
+    use_constraints,
     vec_tile,
     vector_tile_sizes,
-    workgroup_constraints,
 )
 
 # As `MAX_UNROLLED`, where a window is unrolled, and nothing but products is in the tile: 3 s to
@@ -119,7 +119,7 @@ def _double_tiling(
         reason = "what is fused to a cached reduction stays small"
         small = tile * problem.sum_bytes <= FUSED_BYTES
         rules.append(Constraint(reason, z3.Or(whole, small), prunes=True))
-    rules += common_constraints(problem, target)
+    rules += common_constraints(problem, target, knobs)
     return tuple(knobs), tuple(rules)
 
 
@@ -134,13 +134,13 @@ def _conv_decompose(
     rules.append(Constraint(reason, z3.Or(rows, columns), known_failure=True))
     # Best of those with a remainder: 2.5 to 28 times slower than the best without, on AVX2 and
     # AVX-512 (13 recordings), since what is left is computed one value at a time.
-    even = z3.Not(z3.Or([has_remainder(d, "dist") for d in problem.dims]))
-    rules.append(Constraint("a convolution's vector tiles leave no remainder", even, prunes=True))
+    rules += even_constraints(problem.dims, "a convolution's vector tiles")
     # Likewise: 2.3 to 18 times.
-    whole = [d.size % z3.Int(f"dist_{d.name}") == 0 for d in problem.by_role("n")]
-    reason = "workgroups share out a convolution's channels evenly"
-    rules.append(Constraint(reason, z3.And(whole), prunes=True))
-    rules += common_constraints(problem, target)
+    for d in problem.by_role("n"):
+        reason = f"workgroups share out a convolution's channels {d.name} evenly"
+        whole = d.size % z3.Int(f"dist_{d.name}") == 0
+        rules.append(Constraint(reason, whole, prunes=True))
+    rules += common_constraints(problem, target, knobs, even=True)
     return tuple(knobs), tuple(rules)
 
 
@@ -162,19 +162,14 @@ def _unrolled_window(
     parallel = [d for d in problem.dims if d.parallel]
     # What is left over is written out once more for each loop that leaves some: of 40 at random
     # (AVX2, 26 groups) those without compiled in 0.5 to 2.4 s, others in up to 54, or timed out.
-    even = z3.Not(z3.Or([has_remainder(d, "dist") for d in parallel]))
-    rules.append(Constraint("vector tiles leave no remainder", even, prunes=True))
+    rules += even_constraints(parallel)
     accumulators = problem.sum_bytes * product(vec_tile(d) for d in parallel)
     files = accumulators <= 2 * target.registers * target.vector_bytes
     rules.append(Constraint("accumulators fit the registers", files, prunes=True))
     products = accumulators * math.prod(d.size for d in problem.dims if not d.parallel)
     small = products <= target.vector_bytes * MAX_UNROLLED_WINDOW
     rules.append(Constraint("unrolled code stays small", small, prunes=True))
-    return tuple(knobs), (
-        *rules,
-        *full_vectors(problem, target),
-        *workgroup_constraints(problem, target),
-    )
+    return tuple(knobs), (*rules, *use_constraints(problem, target, knobs, even=True))
 
 
 def _tiled_operands(
@@ -191,7 +186,7 @@ def _tiled_operands(
             rules += nesting_constraints(z3.Int(f"dist_{d.name}"), vec_tile(d), d)
         steps = [step for step in TILES_PER_STEP if step <= d.size and d.role != "batch"]
         knobs.append(Knob(f"vec_{d.name}", (d.size,) if whole else tuple(steps or [1])))
-    rules += common_constraints(problem, target)
+    rules += common_constraints(problem, target, knobs)
     return tuple(knobs), tuple(rules)
 
 
@@ -202,7 +197,7 @@ def _attention(problem: Problem, target: Target) -> tuple[tuple[Knob, ...], tupl
     results are wrong (95 of 95 candidates, IREE 3.13).
     """
     knobs, rules = _one_level(problem)
-    rules += common_constraints(problem, target)
+    rules += common_constraints(problem, target, knobs)
     return tuple(knobs), tuple(rules)
 
 
@@ -223,7 +218,7 @@ def _memory_bound(
         rules.append(Constraint(reason, small, known_failure=True))
         short = z3.Or(rows == 1, rows * row <= target.vector_bytes * MAX_UNROLLED_FUSED)
         rules.append(Constraint("unrolled code of what is fused is small", short, prunes=True))
-    rules += common_constraints(problem, target)
+    rules += common_constraints(problem, target, knobs)
     return tuple(knobs), tuple(rules)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 class ContractionKind(Kind):
     name = "contraction"
     plural = "contractions"
+    sums_products = True
 
     def read(self, root: Any) -> Problem | None:
         from iree.compiler.dialects import linalg
@@ -43,9 +44,6 @@ class ContractionKind(Kind):
             [d.matched_size for d in problem.by_role(role)] for role in ("batch", "m", "n", "k")
         ]
         match_product(MatchContractionOp, op, problem, spec.indexing_maps, sizes)
-
-    def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:
-        return (tuple(at for at, dim in enumerate(problem.dims) if not dim.parallel),)
 
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
         if has_tiled_operands(problem):

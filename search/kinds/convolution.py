@@ -17,6 +17,7 @@ class ConvolutionKind(Kind):
     name = "convolution"
     plural = "convolutions"
     has_window = True
+    sums_products = True
 
     def read(self, root: Any) -> Problem | None:
         from iree.compiler.dialects import linalg
@@ -62,9 +63,6 @@ class ConvolutionKind(Kind):
         names = (("batch",), ("od", "oh", "ow"), ("oc",), ("fd", "fh", "fw"), ("ic",), ("c", "g"))
         groups = [*(sizes(*stems) for stems in names), factors["o"], factors["f"]]
         match_product(MatchConvolutionOp, op, problem, spec.indexing_maps, groups)
-
-    def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:
-        return (tuple(at for at, dim in enumerate(problem.dims) if not dim.parallel),)
 
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
         traits = dict(problem.traits)

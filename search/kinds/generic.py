@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from ..spec import TuningSpec
 
 _GENERIC = "linalg.generic"
-# What takes tensors out of buffers and puts them there: of what was configured, which is read, the
-# first, and the second when specs are applied.
-_LOADS = ("iree_codegen.load_from_buffer", "iree_tensor_ext.dispatch.tensor.load")
+# What puts tensors into buffers: of what was configured, which is read, the first, and the second
+# when specs are applied.
 _STORES = ("iree_codegen.store_to_buffer", "iree_tensor_ext.dispatch.tensor.store")
 
 
@@ -51,7 +50,7 @@ class GenericKind(Kind):
             return None
         if not len(maps[-1].results):  # the whole is one value
             return None
-        if not all(_owner(value) in _LOADS for value in inputs) or not _is_arithmetic(root):
+        if not all(map(_is_loaded, inputs)) or not _is_arithmetic(root):
             return None
         reduced = [d for d, reduces in enumerate(reductions(root)) if reduces]
         usual = _is_projection if reduced else _is_window
@@ -60,8 +59,12 @@ class GenericKind(Kind):
         others = other_ops(root)
         if any(op.name != _GENERIC or any(reductions(op)) for op in others):
             return None
+        if others and not reduced:
+            return None
+        # As `match` asks: of several takers, it sees one alone, and no reshape between.
         users = [use.owner.operation.name for use in root.results[0].uses]
-        if not reduced and (others or any(name not in _STORES for name in users)):
+        takers = (_GENERIC,) if others else _STORES
+        if any(name not in takers for name in users) or not (others or len(users) == 1):
             return None
         steps = [dict(index_terms(m.results[-1])) for m in maps if len(m.results)]
         kept = [d for d in range(maps[0].n_dims) if d not in reduced]
@@ -76,7 +79,7 @@ class GenericKind(Kind):
 
     def match(self, spec: TuningSpec, op: Any) -> None:
         """By operand types, by the loops, and by what is around the op; not by what it computes."""
-        from ..mlir import match_loops, match_operands, match_producer, tensor_type
+        from ..mlir import LOADS, match_loops, match_operands, match_producer, tensor_type
 
         problem = spec.problem
         types = [tensor_type(problem, operand) for operand in problem.operands]
@@ -89,7 +92,7 @@ class GenericKind(Kind):
         rank = len(problem.output.index) if small else None
         match_loops(op, loops, len(problem.inputs), taker, only=bare, taker_loops=rank)
         for place in range(len(problem.inputs)):
-            match_producer(op, place, _LOADS)
+            match_producer(op, place, LOADS)
 
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
         return ("DoubleTilingExpert",)
@@ -143,11 +146,11 @@ def _is_sum(expr: Any) -> bool:
     return isinstance(expr, ir.AffineDimExpr)
 
 
-def _owner(value: Any) -> str:
-    """The name of the op that gives a value; empty for an argument of a block."""
-    from iree.compiler import ir
+def _is_loaded(value: Any) -> bool:
+    from ..mlir import LOADS, maker
 
-    return "" if isinstance(value.owner, ir.Block) else str(value.owner.name)
+    op = maker(value)
+    return op is not None and op.name in LOADS
 
 
 def _is_arithmetic(root: Any) -> bool:

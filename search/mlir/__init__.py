@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .contents import NotMlir, check_module, check_source, parse
     from .repeating import add_repeated
     from .root_ops import (
+        LOADS,
         build_problem,
         describe_op,
         index_terms,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         other_ops,
         product_maps,
         reductions,
+        unknown_types,
     )
     from .sequences import include, sequence
     from .specs import (
@@ -42,16 +44,25 @@ if TYPE_CHECKING:
         tensor_type,
     )
     from .splitting import assemble, compile_executable, split_module
-    from .walking import enclosing, entry_point, module_of, new_context, symbol, walk
-    from .whole_ops import match_whole_op, whole_op_text
+    from .walking import enclosing, entry_point, maker, module_of, new_context, symbol, walk
+    from .whole_ops import (
+        DECOMPOSITION,
+        configures_products,
+        match_whole_op,
+        remove_configuration,
+        takes_from_outside,
+        whole_op_text,
+    )
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "CONFIGURATIONS",
+    "DECOMPOSITION",
     "DEFAULT_FORM",
     "DUMP_SPECS",
     "ENTRY_MARK",
+    "LOADS",
     "SOURCES",
     "UNCONFIGURED",
     "CompileFailed",
@@ -66,6 +77,7 @@ __all__ = [
     "compile_executable",
     "compile_with_spec",
     "configure_module",
+    "configures_products",
     "describe_op",
     "enclosing",
     "entry_point",
@@ -73,6 +85,7 @@ __all__ = [
     "index_terms",
     "is_compute",
     "loop_name",
+    "maker",
     "match_loops",
     "match_operands",
     "match_producer",
@@ -85,11 +98,14 @@ __all__ = [
     "parse",
     "product_maps",
     "reductions",
+    "remove_configuration",
     "sequence",
     "spec_text",
     "split_module",
     "symbol",
+    "takes_from_outside",
     "tensor_type",
+    "unknown_types",
     "users_compilation",
     "walk",
     "whole_op_text",

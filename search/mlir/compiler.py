@@ -20,6 +20,7 @@ from iree.compiler import ir
 from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
 
 from ...core import InputError, UnknownFlagError, shorten
+from ..bytecode import BYTECODE
 from ..spec import APPLIED_MARK, SPEC_OPTION, spec_option
 from .contents import NotMlir, check_source, check_spec, parse
 from .walking import new_context
@@ -33,7 +34,6 @@ DUMP_SPECS = "--iree-codegen-dump-tuning-specs-to"
 _process_flags: list[tuple[str, ...]] = []
 
 _SERIALIZED_SPEC = "iree_codegen.tuning_spec_mlirbc"
-_BYTECODE = b"ML\xefR"
 _ERROR = 2
 _NAME = re.compile(r'"[^"]*"|[\w$.]+')
 _DIAGNOSTIC = ctypes.CFUNCTYPE(
@@ -158,7 +158,7 @@ def compilation(source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
                 ctypes.c_void_p(invocation._inv_p), ctypes.c_int(0), callback, None
             )
             # A crash handler or a printed IR would go to stderr; text must end in NUL.
-            ended = source if source.startswith(_BYTECODE) else source + b"\0"
+            ended = source if source.startswith(BYTECODE) else source + b"\0"
             parsed = Source.wrap_buffer(session, ended)
             if not invocation.parse_source(parsed):
                 raise CompileFailed(errors)

@@ -13,6 +13,9 @@ from .walking import walk
 
 # Ops of a dispatch that compute something; the rest is plumbing (loads, constants, shapes).
 _COMPUTE = ("linalg.", "iree_linalg_ext.", "tensor.pad", "tensor.pack", "tensor.unpack")
+# What takes tensors out of buffers: the first where an op is configured, which is what is read, the
+# second when specs are applied.
+LOADS = ("iree_codegen.load_from_buffer", "iree_tensor_ext.dispatch.tensor.load")
 _PLUMBING = ("linalg.fill", "linalg.yield", "linalg.index", "iree_linalg_ext.yield")
 
 
@@ -98,6 +101,13 @@ def other_ops(root: ir.Operation) -> list[ir.Operation]:
 def reductions(generic: ir.Operation) -> list[bool]:
     """For each loop of a `linalg.generic`, whether it is a reduction."""
     return ["reduction" in str(kind) for kind in generic.attributes["iterator_types"]]
+
+
+def unknown_types(root: ir.Operation) -> list[str]:
+    """Element types of what an op takes and gives that no problem has."""
+    shaped = [v.type for v in (*root.operands, *root.results) if isinstance(v.type, ir.ShapedType)]
+    types = dict.fromkeys(str(type_.element_type) for type_ in shaped)
+    return [one for one in types if one not in ELEMENT_BYTES]
 
 
 def describe_op(root: ir.Operation) -> str:

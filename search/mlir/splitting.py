@@ -19,7 +19,7 @@ from iree.compiler.dialects import arith
 
 from .compiler import CONFIGURATIONS, CompileFailed, applied, compilation, configure_module
 from .contents import parse
-from .walking import module_of, new_context, symbol, walk
+from .walking import maker, module_of, new_context, symbol, walk
 
 TARGETS, HAL = "executable-targets", "hal"
 # The compiler takes it for its whole process, so that nothing else can be compiled there.
@@ -229,8 +229,8 @@ def _put_counts(module: ir.Operation) -> None:
 
 def _tells(dispatch: ir.Operation) -> bool:
     """Whether a dispatch of the host's code says itself which executable it runs."""
-    owner = dispatch.operands[_FUNCTION].owner
-    return not isinstance(owner, ir.Block) and owner.operation.name == _LOOKUP
+    lookup = maker(dispatch.operands[_FUNCTION])
+    return lookup is not None and lookup.name == _LOOKUP
 
 
 def _inlined(function: ir.Operation, arguments: Sequence[ir.Value]) -> list[ir.Value]:

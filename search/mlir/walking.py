@@ -16,6 +16,14 @@ def walk(op: ir.Operation) -> Iterator[ir.Operation]:
                 yield from walk(child.operation)
 
 
+def maker(value: ir.Value) -> ir.Operation | None:
+    """The op that a value is a result of; None of a block's argument.
+
+    Not `value.owner` itself: its `name` may be an attribute of the op, such as that of a function.
+    """
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+
+
 def enclosing(op: ir.Operation, name: str) -> ir.Operation:
     """The op of a name that an op is in."""
     while op.name != name:

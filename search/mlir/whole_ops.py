@@ -10,15 +10,18 @@ from iree.compiler.dialects import func, preprocessing_transform, transform
 from ..problem import Problem
 from .walking import walk
 
-# What says what an op computes. Others are set when the compiler has looked for a spec.
-_INHERENT = ("indexing_maps", "iterator_types", "operandSegmentSizes")
+# What the compiler adds where it configures. All else stays: a matcher compares all attributes.
+_CONFIGURATION = ("compilation_info", "lowering_config", "root_op", "translation_info")
+DECOMPOSITION = "decomposition_config"
+# Of attention's, which holds what is given, too, such as `use_exp2`.
+_OF_PRODUCTS = ("qk_attrs", "pv_attrs")
 
 
 def whole_op_text(op: ir.Operation) -> str:
     """A module with a function that holds the op alone, of its arguments.
 
     Raises:
-        ir.MLIRError: its regions use other values.
+        ir.MLIRError: it `takes_from_outside`.
     """
     with ir.Location.unknown(op.context):
         module = ir.Module.create()
@@ -28,10 +31,42 @@ def whole_op_text(op: ir.Operation) -> str:
         copy = _copy(op, block)
         with ir.InsertionPoint(block):
             func.ReturnOp([])
-        for name in {*copy.attributes} - {*_INHERENT}:
-            del copy.attributes[name]
+        remove_configuration(copy.operation)
         module.operation.verify()
         return str(module)
+
+
+def takes_from_outside(op: ir.Operation) -> bool:
+    """Whether the op's regions use values that are neither its arguments nor made there."""
+    inside = list(walk(op))
+    blocks = [block for one in (op, *inside) for region in one.regions for block in region]
+    known = {argument for block in blocks for argument in block.arguments}
+    known |= {result for one in inside for result in one.results}
+    return any(operand not in known for one in inside for operand in one.operands)
+
+
+def remove_configuration(op: ir.Operation) -> None:
+    """Removes what the compiler decided about an op, so that it (or a spec) decides again."""
+    for name in _CONFIGURATION:
+        if name in op.attributes:
+            del op.attributes[name]
+    if not configures_products(op):
+        return
+    given = {
+        one.name: one.attr
+        for one in ir.DictAttr(op.attributes[DECOMPOSITION])
+        if one.name not in _OF_PRODUCTS
+    }
+    if given:
+        op.attributes[DECOMPOSITION] = ir.DictAttr.get(given, op.context)
+    else:
+        del op.attributes[DECOMPOSITION]
+
+
+def configures_products(op: ir.Operation) -> bool:
+    """Whether an op says how the two products of attention are computed."""
+    config = op.attributes.get(DECOMPOSITION, None)
+    return isinstance(config, ir.DictAttr) and any(name in config for name in _OF_PRODUCTS)
 
 
 def match_whole_op(op: ir.Value, text: str, problem: Problem) -> None:

@@ -15,14 +15,13 @@ from typing import Any
 from iree.compiler import ir
 
 from ...core import InputError
-from ..mlir import symbol, walk
+from ..mlir import LOADS, maker, remove_configuration, symbol, walk
 from ..problem import ELEMENT_BYTES
+from .source import SHAPED
 
-_CONFIG_ATTRIBUTES = ("lowering_config", "translation_info", "compilation_info", "root_op")
 _CASTS = {"amdgpu.fat_raw_buffer_cast", "memref.assume_alignment", "memref.cast"}
-_LOADS = {"iree_codegen.load_from_buffer", "iree_tensor_ext.dispatch.tensor.load"}
 _READ_ONLY = 1  # of hal.interface.binding.subspan's descriptor flags
-_TENSOR = re.compile(r"(?:tensor|memref)<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)")
+_TENSOR = re.compile(f"(?:tensor|memref){SHAPED}")
 
 
 def is_benchmark_file(module: ir.Module) -> bool:
@@ -79,7 +78,7 @@ def _bindings(kernel: ir.Operation) -> list[tuple[str, bool]]:
         flags = span.attributes.get("descriptor_flags", None)
         read_only = flags is not None and ir.IntegerAttr(flags).value & _READ_ONLY
         users = set(_users(span.results[0]))
-        if (not read_only and users & _LOADS) or not _starts_at_zero(span):
+        if (not read_only and users.intersection(LOADS)) or not _starts_at_zero(span):
             raise InputError(
                 f"the benchmark file's binding {binding} is read and written, or a part of one",
                 "tune the dispatch as a linalg function",
@@ -100,8 +99,8 @@ def _users(value: ir.Value) -> Iterator[str]:
 def _starts_at_zero(span: ir.Operation) -> bool:
     if not len(span.operands):
         return True
-    offset = span.operands[0].owner
-    if offset.name != "arith.constant":
+    offset = maker(span.operands[0])
+    if offset is None or offset.name != "arith.constant":
         return False
     return bool(ir.IntegerAttr(offset.attributes["value"]).value == 0)
 
@@ -162,9 +161,7 @@ def _strip(executable: ir.Operation) -> None:
     """Removes what the compiler decided, so that it (or a tuning spec) decides again."""
     # What an op holds is gone with it, and comes before it so.
     for op in reversed(list(walk(executable))):
-        for name in _CONFIG_ATTRIBUTES:
-            if name in op.attributes:
-                del op.attributes[name]
+        remove_configuration(op)
         if op.name == "iree_codegen.dispatch_config":
             op.erase()
 

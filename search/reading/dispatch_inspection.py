@@ -12,19 +12,23 @@ from ..backend import Backend, known_backends
 from ..kind import kind_of, known_kinds, tunable_kinds_text
 from ..mlir import (
     CONFIGURATIONS,
+    DECOMPOSITION,
     SOURCES,
     NotMlir,
     add_repeated,
+    configures_products,
     describe_op,
     enclosing,
     is_compute,
     new_context,
     symbol,
+    takes_from_outside,
+    unknown_types,
     users_compilation,
     walk,
     whole_op_text,
 )
-from ..problem import KEEP_F64, Problem, Target
+from ..problem import ELEMENT_BYTES, KEEP_F64, Problem, Target
 from ..tiled_operands import has_tiled_operands
 from .benchmark_file import rebuild
 from .functions import choose
@@ -104,13 +108,14 @@ def _last_target(module: ir.Module, name: str) -> Target:
 def _check_configurations(module: ir.Operation, name: str) -> None:
     """Refuses ops that are configured in the input: tuning specs pass them over."""
     for op in walk(module):
-        for attribute in ("compilation_info", "lowering_config"):
-            if attribute in op.attributes:
-                raise InputError(
-                    f"{name} configures its {op.name} itself ({attribute}), "
-                    "which tuning specs leave alone",
-                    f"remove {attribute} from the input",
-                )
+        found = [one for one in ("compilation_info", "lowering_config") if one in op.attributes]
+        found += [DECOMPOSITION] if configures_products(op) else []
+        for attribute in found:
+            raise InputError(
+                f"{name} configures its {op.name} itself ({attribute}), "
+                "which tuning specs leave alone",
+                f"remove {attribute} from the input",
+            )
 
 
 def _check_function(function: ir.Operation, name: str) -> set[str]:
@@ -145,6 +150,7 @@ def _describe(
 ) -> dict[str, Any]:
     found: list[tuple[Problem, ir.Operation, str]] = []
     others: list[str] = []
+    unknown: list[str] = []
     function = declaration = ""
     gpu = False
     for op in module.body.operations:
@@ -155,6 +161,7 @@ def _describe(
                 problem = problem_of(root)
                 if problem is None or (gpu and kind_of(problem).memory_bound):
                     others.append(describe_op(root))
+                    unknown += unknown_types(root)
                 else:
                     found += [(problem, root, describe_op(root))] * max(1, sites)
         elif op.operation.name == "util.func" and "iree.reflection" in op.operation.attributes:
@@ -172,6 +179,9 @@ def _describe(
     if not found:
         # The user's own names: the compiler has generalised and decomposed its ops by now.
         words = ", ".join(dict.fromkeys(computes or others)) or "nothing"
+        if unknown:
+            words += f" in {', '.join(dict.fromkeys(unknown))}"
+            hint = f"frontrunner tunes what is in {', '.join(ELEMENT_BYTES)}"
         raise NotTunableError(f"not tunable: {name} computes {words}", hint)
     if len(found) > 1:
         words = " and ".join(f"{w} ({_sizes(p)})" for p, _, w in found[:_NAMED])
@@ -181,6 +191,11 @@ def _describe(
             "put each dispatch into a file of its own, or tune all: frontrunner tune-model",
         )
     problem, root, word = found[0]
+    if not function:
+        raise InputError(
+            f"{name} is called through fences, as torch exports it",
+            f"give a linalg function, or tune the whole: frontrunner tune-model {name}",
+        )
     if problem.dynamic:
         raise InputError(
             f"{word} ({_sizes(problem)}) has a dynamic shape; tuning needs static sizes",
@@ -191,6 +206,18 @@ def _describe(
             f"not tunable: {name} computes a product that is tiled after tuning specs are applied",
             "leave --iree-opt-data-tiling out, or give --iree-global-opt-data-tiling instead",
         )
+    whole = kind_of(problem).matched_whole
+    if whole and takes_from_outside(root):
+        raise NotTunableError(
+            f"not tunable: {name} computes {word}, whose scores are changed by values from outside",
+            "tune it as products: frontrunner tune-model tries that, too",
+        )
+    if whole and gpu and DECOMPOSITION in sources:
+        # The compiler's own takes its place before it is seen here, and matchers would ask for it.
+        raise InputError(
+            f"{name} has a {DECOMPOSITION}, and configurations for GPUs have their own",
+            f"remove {DECOMPOSITION} from the input",
+        )
     maps = linalg.get_indexing_maps(root) or root.attributes["indexing_maps"]
     return {
         "problem": problem,
@@ -198,7 +225,7 @@ def _describe(
         "declaration": declaration,
         "default": _default(root),
         "indexing_maps": tuple(str(m) for m in ir.ArrayAttr(maps)),
-        "root": whole_op_text(root) if kind_of(problem).matched_whole else "",
+        "root": whole_op_text(root) if whole else "",
         "others": tuple(others),
     }
 

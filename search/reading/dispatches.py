@@ -27,10 +27,11 @@ from ...core import (
     first_line,
 )
 from ..backend import backend_named
+from ..bytecode import BYTECODE
 from ..dispatch import EMISSION_CRASHED, Dispatch, TensorType
 from ..emitted import EmittedConstraints
 from ..problem import Target
-from .source import BYTECODE, read_in_child, read_source
+from .source import SHAPED, read_in_child, read_source
 
 if TYPE_CHECKING:
     from ...core import ChildPool
@@ -190,7 +191,7 @@ def _emitted(source: str, target: Target) -> tuple[tuple[EmittedConstraints, ...
     return found, "" if found else "the compiler emits no constraints for it"
 
 
-_TENSOR = re.compile(r": tensor<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)[^>]*>")
+_TENSOR = re.compile(rf": tensor{SHAPED}[^>]*>")
 
 
 def parse_signature(

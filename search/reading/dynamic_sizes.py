@@ -20,6 +20,7 @@ from .isolating import (
     UNKNOWN,
     count_elements,
     dispatch_sites,
+    executables,
     isolate_dispatch,
     static_types,
     top_ops,
@@ -52,6 +53,7 @@ def isolate_largest(
             if shapes := functions.get(symbol(function)):
                 _set_sizes(function, shapes)
         PassManager.parse(_COMPUTE_SIZES).run(module.operation)
+        known = executables(module)
         for name, site in dispatch_sites(module):
             if name not in found:
                 continue
@@ -60,7 +62,7 @@ def isolate_largest(
             if types is not None:
                 elements = count_elements(kind for some in types for kind in some)
                 if elements > found[name][0]:
-                    found[name] = elements, isolate_dispatch(site, module)
+                    found[name] = elements, isolate_dispatch(site, known)
     isolated = {name: module for name, (_, module) in found.items()}
     return isolated, {n for n, s in sizes.items() if len(s) == 1 and None not in s}
 

@@ -10,12 +10,13 @@ from typing import Any
 from iree.compiler import ir
 
 from ...core import InputError
+from ..bytecode import BYTECODE
 from ..mlir import NotMlir, is_compute, new_context, parse, symbol, walk
 from .benchmark_file import is_benchmark_file
-from .source import BYTECODE
 
 # What mlir-opt splits files at.
 _SPLIT = re.compile(rb"^[ \t]*// -----.*$", re.MULTILINE)
+_REFERENCE = re.compile(r'@(?:"([^"]*)"|([\w$.-]+))')
 _FUNCTIONS = ("func.func", "util.func")
 _CONSTANTS = ("arith.constant", "util.unfoldable_constant", "flow.tensor.constant")
 
@@ -106,7 +107,7 @@ def _erase_others(module: ir.Module, function: ir.Operation) -> None:
     reached, left = {symbol(function)}, [function, *nameless]
     while left:
         text = left.pop().get_asm(large_elements_limit=8, large_resource_limit=8)
-        new = {name for name in symbols.keys() - reached if _names(text, name)}
+        new = (_references(text) & symbols.keys()) - reached
         reached |= new
         left += [symbols[name] for name in new]
     for name, op in symbols.items():
@@ -119,9 +120,9 @@ def _erase_others(module: ir.Module, function: ir.Operation) -> None:
             )
 
 
-def _names(text: str, name: str) -> bool:
-    """Whether MLIR refers to a symbol."""
-    return f'@"{name}"' in text or re.search(rf"@{re.escape(name)}(?![\w$.-])", text) is not None
+def _references(text: str) -> set[str]:
+    """The symbols that MLIR refers to, and maybe what looks like one."""
+    return {quoted or plain for quoted, plain in _REFERENCE.findall(text)}
 
 
 def _public(text: bytes) -> list[tuple[ir.Module, ir.Operation | None, bytes]]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from iree.compiler import ir
 
-from ..mlir import entry_point, symbol, walk
+from ..mlir import entry_point, maker, symbol, walk
 
 # What is an index into a tensor: where its operands begin, after the tensor itself.
 _INDEXED = "tensor.extract"
@@ -20,7 +20,7 @@ _ENLARGES = ("arith.addi", "arith.subi", "arith.muli", "arith.shli", "iree_linal
 _FEW = 2
 # Constants that were added to a value; None for what is no constant.
 Added = frozenset[int | None]
-_FLOAT = re.compile(r"\b(?:(?:\d+|\?)x)*b?f\d")
+_FLOAT = re.compile(r"(?<!\w)(?:(?:\d+|\?)x)*b?f\d")
 
 
 def index_limits(
@@ -83,10 +83,10 @@ def _constant(op: ir.Operation, operand: int) -> int | None:
     """What an addition adds, if that is a constant; None of what else an op does."""
     if op.name != "arith.addi":
         return None
-    owner = op.operands[operand].owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+    constant = maker(op.operands[operand])
+    if constant is None or constant.name != "arith.constant":
         return None
-    value = owner.attributes["value"]
+    value = constant.attributes["value"]
     return ir.IntegerAttr(value).value if isinstance(value, ir.IntegerAttr) else None
 
 

@@ -7,13 +7,13 @@ nothing but dispatch it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from iree.compiler import ir
 from iree.compiler.dialects import func
 
-from ..mlir import entry_point, symbol, walk
+from ..mlir import entry_point, maker, symbol, walk
 
 DISPATCH = "flow.dispatch"
 UNKNOWN = "its sizes are only known when the model runs"
@@ -42,8 +42,17 @@ def _types(dispatch: ir.Operation) -> list[ir.Type]:
     return [*(o.type for o in dispatch.operands), *(r.type for r in dispatch.results)]
 
 
-def isolate_dispatch(dispatch: ir.Operation, module: ir.Module) -> tuple[str, str]:
-    """A module that holds a dispatch alone, with static sizes, and "", or "" and why not."""
+def executables(module: ir.Module) -> dict[str, ir.Operation]:
+    """What dispatches run, by its name."""
+    return {symbol(op): op for op in top_ops(module, "flow.executable")}
+
+
+def isolate_dispatch(dispatch: ir.Operation, known: Mapping[str, ir.Operation]) -> tuple[str, str]:
+    """A module that holds a dispatch alone, with static sizes, and "", or "" and why not.
+
+    Args:
+        known: the model's `executables`.
+    """
     if any(isinstance(t, ir.RankedTensorType) and t.encoding is not None for t in _types(dispatch)):
         return "", "its operands are tiled by another dispatch"
     static = static_types(dispatch)
@@ -51,19 +60,23 @@ def isolate_dispatch(dispatch: ir.Operation, module: ir.Module) -> tuple[str, st
         return "", UNKNOWN
     taken, given = static
     tensors = [isinstance(o.type, ir.ShapedType) for o in dispatch.operands]
-    if not all(t or _constant(o) for t, o in zip(tensors, dispatch.operands, strict=True)):
+    numbers = [
+        None if tensor else _constant(operand)
+        for tensor, operand in zip(tensors, dispatch.operands, strict=True)
+    ]
+    if not all(tensor or number for tensor, number in zip(tensors, numbers, strict=True)):
         return "", "it takes a number that is only known when the model runs"
     executable, name = entry_point(dispatch)
     alone = ir.Module.create()
     with ir.InsertionPoint(alone.body):
-        next(o for o in top_ops(module, "flow.executable") if symbol(o) == executable).clone()
+        known[executable].clone()
         function = func.FuncOp(f"run_{name.replace('$', '_')}", ir.FunctionType.get(taken, given))
         body = function.add_entry_block()
     with ir.InsertionPoint(body):
         arguments = iter(body.arguments)
         operands = [
-            _cast(next(arguments), o.type) if tensor else o.owner.operation.clone().results[0]
-            for tensor, o in zip(tensors, dispatch.operands, strict=True)
+            number.clone().results[0] if number else _cast(next(arguments), o.type)
+            for number, o in zip(numbers, dispatch.operands, strict=True)
         ]
         copy = dispatch.clone()
         for place, value in enumerate(operands):
@@ -105,15 +118,13 @@ def count_elements(types: Iterable[ir.Type]) -> int:
 
 
 def _size(value: ir.Value) -> int | None:
-    if not _constant(value):
-        return None
-    return int(ir.IntegerAttr(value.owner.operation.attributes["value"]).value)
+    op = _constant(value)
+    return None if op is None else int(ir.IntegerAttr(op.attributes["value"]).value)
 
 
-def _constant(value: ir.Value) -> bool:
-    # Of an op's view, `name` may be an attribute of the op.
-    owner = value.owner
-    return not isinstance(owner, ir.Block) and owner.operation.name == "arith.constant"
+def _constant(value: ir.Value) -> ir.Operation | None:
+    op = maker(value)
+    return op if op is not None and op.name == "arith.constant" else None
 
 
 def _cast(value: ir.Value, kind: ir.Type) -> ir.Value:

@@ -15,12 +15,12 @@ from typing import Any
 from iree.compiler import ir
 
 from ...core import InputError
-from ..mlir import SOURCES, enclosing, new_context, symbol, users_compilation, walk
+from ..mlir import SOURCES, enclosing, maker, new_context, symbol, users_compilation, walk
 from ..problem import Target
 from .dispatch_inspection import target_of
 from .dynamic_sizes import Shapes, isolate_largest, root_problems
 from .index_limits import index_limits
-from .isolating import dispatch_sites, is_dynamic, isolate_dispatch, top_ops
+from .isolating import dispatch_sites, executables, is_dynamic, isolate_dispatch, top_ops
 from .networks import NUMBERS, InputShapes
 
 FLOW = "flow"
@@ -61,8 +61,9 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             sites.setdefault(key, op)
             places.setdefault(key, []).append(names.get(symbol(enclosing(op, "util.func")), ""))
         dynamic = [key for key, op in sites.items() if is_dynamic(op)]
+        known = executables(module)
         dispatches = {
-            key: ("", "dynamic shapes") if key in dynamic else isolate_dispatch(op, module)
+            key: ("", "dynamic shapes") if key in dynamic else isolate_dispatch(op, known)
             for key, op in sites.items()
         }
         problems, one_size = {}, set[str]()
@@ -225,9 +226,9 @@ def _output(value: ir.Value, body: ir.Operation) -> str:
     Raises:
         InputError: nothing tells the type of that.
     """
-    # Of an op's view, `name` may be an attribute of the op.
-    if not isinstance(value.owner, ir.Block) and value.owner.operation.name == _EXPORT:
-        return str(value.owner.operation.operands[0].type)
+    op = maker(value)
+    if op is not None and op.name == _EXPORT:
+        return str(op.operands[0].type)
     if str(value.type) != "!hal.buffer_view":
         raise InputError(
             f"{symbol(body)} returns a value of type {value.type}, which is no tensor",

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from ...core import Child, InputError
 from ..problem import KEEP_F64, Problem, Target
-from .source import read_in_child, read_source
+from .source import SHAPED, read_in_child, read_source
 
 NETWORK_READER = "frontrunner.search.reading.network_inspection:read"
 NETWORK_TIMEOUT = 1800.0
 # What a function may take by value.
 NUMBERS = ("i8", "i16", "i32", "i64", "f32", "f64")
 _REMEDY = "see that iree-compile accepts it"
-_TENSOR = re.compile(r"tensor<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)")
+_TENSOR = re.compile(f"tensor{SHAPED}")
 
 
 @dataclass(frozen=True)

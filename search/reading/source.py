@@ -23,8 +23,8 @@ from ...core import (
 from ..backend import backend_of
 from ..flags import target_flags, unknown_target
 
-# What MLIR that is no text begins with.
-BYTECODE = b"ML\xefR"
+# What follows `tensor` or `memref`: sizes, and the type of elements.
+SHAPED = r"<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)"
 # What the compiler says of a flag before it ends its process.
 _UNKNOWN_FLAG = re.compile(r"Unknown command line argument '([^']*)'")
 

@@ -16,6 +16,7 @@ from frontrunner.search.flags import (
     target_flags,
     target_of_flags,
 )
+from frontrunner.search.vulkan import live
 
 HOST = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))
 COMMAND = "--iree-llvmcpu-embedded-linker-path=$(touch planted)"
@@ -108,6 +109,17 @@ def test_files_may_begin_with_the_flags_of_the_target(
     )
     with pytest.raises(InputError, match="is given to the compiler by frontrunner"):
         parse_flags([f"@{file}"], "znver3")
+
+
+def test_no_device_is_asked_for_a_file_of_flags(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of a run that knows its own target, on a machine without one."""
+    monkeypatch.setattr("frontrunner.search.vulkan.live.ask_device", None)
+    live._live_profile.cache_clear()
+    file = tmp_path / "flags.txt"
+    file.write_text(flags_text([*target_flags("vulkan-valhall4"), "--iree-opt-level=O3"]))
+    assert parse_flags([f"@{file}"]) == ("--iree-opt-level=O3",)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from frontrunner.search import (
     Space,
     Target,
     build_spaces,
+    kind_of,
     spec_of,
 )
 from frontrunner.search.cpu.spaces import build
@@ -95,6 +96,7 @@ def columns(candidate: Mapping[str, int]) -> dict[str, np.ndarray]:
 
 
 AVX2 = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (32768, 524288, 33554432))
+AVX512 = replace(AVX2, arch="znver4", vector_bytes=64, registers=32)
 # Best or near-best of their problems among hundreds of measured candidates (two Zen 3 cores).
 WINNERS = {
     (32, 2048, 2048): {
@@ -263,6 +265,71 @@ def test_the_work_of_a_workgroup_of_attention_is_that_of_both_products() -> None
     ones = {k.name: 1 for k in space.knobs} | {"dist_n": 64}
     assert not satisfies(worth, columns(ones)).any()
     assert satisfies(worth, columns(ones | {"dist_m": 2})).all()
+
+
+def sums_of_columns(rows: int, columns: int) -> Problem:
+    dims = (Dim("n", columns, "n", True), Dim("k", rows, "k", False))
+    operands = (
+        Operand("in0", "f32", (((1, 1),), ((0, 1),))),
+        Operand("out", "f32", (((0, 1),),), output=True),
+    )
+    return Problem("generic", "linalg.generic", dims, operands)
+
+
+@pytest.mark.parametrize("cores", [7, 128])
+@pytest.mark.parametrize("name", [*KINDS, "sums of columns"])
+def test_machines_with_many_cores_have_candidates(dispatch: Read, name: str, cores: int) -> None:
+    """Loops that fill vectors are not cut into single values, and tiles of operands stay whole."""
+    problem = sums_of_columns(100, 96) if name not in KINDS else dispatch(name).problem
+    for pipeline in kind_of(problem).cpu_pipelines(problem):
+        for target in (AVX2, AVX512):
+            space = build(problem, replace(target, cores=cores), pipeline)
+            assert count(space).value > 0, (pipeline, target.vector_bytes)
+
+
+def test_workgroups_are_as_many_as_can_be() -> None:
+    """Of 96 columns, 6 with 16 each."""
+    for cores, tiles in ((3, {16, 32}), (64, {16})):
+        space = build(sums_of_columns(4096, 96), replace(AVX512, cores=cores), "DoubleTilingExpert")
+        assert set(sample(space, 500, 0).dist_n) == tiles
+
+
+@pytest.mark.parametrize(
+    ("name", "channels", "full"),
+    [("conv_depthwise_nchw", 58, {"vec_c": 2, "vec_ow": 14}), ("conv_nhwc", 50, {"vec_oc": 5})],
+)
+def test_channels_that_no_vector_divides_have_candidates(
+    dispatch: Read, name: str, channels: int, full: dict[str, int]
+) -> None:
+    """Of an image of 28x28, which no vector of AVX-512 divides either."""
+    problem = dispatch(name).problem
+    sizes = {"n": channels, "m": 28}
+    dims = [replace(d, size=sizes.get(d.role, d.size)) if d.size > 1 else d for d in problem.dims]
+    space = build(replace(problem, dims=tuple(dims)), AVX512, "ConvTileAndDecomposeExpert")
+    rows = sample(space, 500, 0)
+    assert len(rows) == 500
+    multiples = [rows[knob] % unit == 0 for knob, unit in full.items()]
+    assert np.logical_or.reduce(multiples).all()
+    for knob, unit in full.items():
+        assert unit in set(rows[knob])
+
+
+def test_a_remainder_of_the_default_is_admitted_in_its_loop(dispatch: Read) -> None:
+    """Whatever the other loops' tiles are; in others none is."""
+    plain = build(dispatch("conv_nhwc").problem, AVX2, "ConvTileAndDecomposeExpert")
+    default = {k.name: k.values[0] for k in plain.knobs} | {"dist_ow": 16, "vec_ow": 5, "vec_oc": 8}
+    wide = plain.with_default(default).constraints
+    ow, oc = (
+        [
+            c
+            for c in wide
+            if c.reason == f"a convolution's vector tiles of {name} leave no remainder"
+        ]
+        for name in ("ow", "oc")
+    )
+    assert satisfies(ow, columns(default | {"vec_oc": 16})).all()
+    assert not satisfies(ow, columns(default | {"vec_ow": 3})).any()
+    assert not satisfies(oc, columns(default | {"vec_oc": 3})).any()
 
 
 def test_every_knob_varies_and_every_constraint_excludes(dispatch: Read) -> None:

@@ -276,6 +276,24 @@ def test_what_is_no_reduction_of_rows_is_not_tuned(read: Callable[[str], Dispatc
         read(SUM_OF_ALL)
 
 
+RESHAPED = "%t = tensor.expand_shape %sums [[0, 1]] output_shape [8, 12] : {} into {}"
+
+
+@pytest.mark.parametrize("reshaped", [False, True])
+def test_sums_that_are_taken_elsewhere_too_are_not_tuned(
+    read: Callable[[str], Dispatch], reshaped: bool
+) -> None:
+    """A matcher sees one of those who take them: none of 3 candidates was applied."""
+    sums, rows = "tensor<8x12xf32>" if reshaped else "tensor<96xf32>", "tensor<96x8xf32>"
+    text = DIVIDED.replace(f"-> {rows} {{\n  %zero", f"-> ({sums}, {rows}) {{\n  %zero")
+    text = text.replace("%r = flow", "%r:2 = flow").replace(f"({rows}) {{", f"({sums}, {rows}) {{")
+    reshape, value = (RESHAPED.format("tensor<96xf32>", sums), "%t") if reshaped else ("", "%sums")
+    text = text.replace("flow.return %d :", f"{reshape}\n    flow.return {value}, %d : {sums},")
+    text = text.replace("return %r :", f"return %r#0, %r#1 : {sums},")
+    with pytest.raises(NotTunableError):
+        read(text)
+
+
 def test_of_two_reductions_each_is_to_have_its_file(read: Callable[[str], Dispatch]) -> None:
     with pytest.raises(NotTunableError) as caught:
         read(TWO_SUMS)

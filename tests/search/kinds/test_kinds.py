@@ -18,7 +18,6 @@ from frontrunner.search import (
     kind,
     kind_of,
     known_kinds,
-    register,
     spec_of,
     target_flags,
 )
@@ -76,11 +75,11 @@ class RowSums(Kind):
 
 
 @pytest.fixture
-def row_sums() -> Iterator[Kind]:
+def row_sums(monkeypatch: pytest.MonkeyPatch) -> Iterator[Kind]:
     toy = RowSums()
-    register(toy)
+    monkeypatch.setattr(kind, "load_named_values", lambda *_: [toy])
+    known_kinds.cache_clear()
     yield toy
-    kind._registered.clear()
     known_kinds.cache_clear()
 
 

@@ -238,6 +238,32 @@ def test_what_is_tiled_after_specs_are_applied_is_refused(name: str) -> None:
     assert [space.pipeline for space in build_spaces(early)] == ["Mmt4dTilingExpert"]
 
 
+@pytest.mark.parametrize("element", ["i4", "complex<f32>"])
+def test_types_that_are_not_tuned_are_named(element: str, tmp_path: Path) -> None:
+    """A product in one of them is a contraction, which the kinds in other hints would allow."""
+    zero = "complex.constant [0.0 : f32, 0.0 : f32]" if "f32" in element else "arith.constant 0"
+    text = (DATA / "matmul.mlir").read_text().replace("f32", "TYPE")
+    text = text.replace("arith.constant 0.0", zero).replace("TYPE", element)
+    path = tmp_path / "odd.mlir"
+    path.write_text(text)
+    with pytest.raises(NotTunableError, match=f"computes linalg.matmul in {element}") as caught:
+        read_dispatch(path)
+    assert caught.value.hint.startswith("frontrunner tunes what is in i1, i8, ")
+
+
+def test_what_torch_exports_is_called_through_fences(tmp_path: Path) -> None:
+    """It would compile, and then could not be called."""
+    a, b, out = (f"!torch.vtensor<[{size}],f32>" for size in ("64,96", "96,32", "64,32"))
+    path = tmp_path / "torch.mlir"
+    path.write_text(
+        f"func.func @main(%a: {a}, %b: {b}) -> {out} {{\n"
+        f"  %0 = torch.aten.mm %a, %b : {a}, {b} -> {out}\n  return %0 : {out}\n}}\n"
+    )
+    with pytest.raises(InputError, match="is called through fences, as torch exports it") as caught:
+        read_dispatch(path)
+    assert f"frontrunner tune-model {path}" in caught.value.hint
+
+
 def test_numbers_that_are_no_tensors_are_refused(tmp_path: Path) -> None:
     text = (DATA / "matmul.mlir").read_text()
     path = tmp_path / "scaled.mlir"

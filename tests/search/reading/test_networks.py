@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from iree.compiler import ir
 
 from frontrunner.core import InputError
-from frontrunner.search.reading import read_dispatch
+from frontrunner.search.mlir import new_context
+from frontrunner.search.reading import index_limits, read_dispatch
 from frontrunner.search.reading.networks import (
     Argument,
     Function,
@@ -102,6 +104,21 @@ def test_indices_that_are_larger_than_the_input(change: str, rows: int, tmp_path
     (tmp_path / "m.mlir").write_text(text)
     ids, *_ = read_network(tmp_path / "m.mlir").function("main").inputs
     assert ids == Argument((16,), "i64", rows=rows)
+
+
+@pytest.mark.parametrize(
+    ("type_", "followed"),
+    [
+        ("tensor<?x768xf32>", False),
+        ("tensor<4x?xbf16>", False),
+        ("f32", False),
+        ("tensor<?xi64>", True),
+        ("index", True),
+    ],
+)
+def test_no_index_is_made_of_floats(type_: str, followed: bool) -> None:
+    with new_context():
+        assert index_limits._is_integer(ir.Type.parse(type_)) == followed
 
 
 def test_an_input_that_is_returned_is_an_output(tmp_path: Path) -> None:
