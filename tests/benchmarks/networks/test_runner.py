@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import iree.runtime as rt
 import numpy as np
@@ -344,6 +347,33 @@ def test_functions_count_as_often_as_a_run_calls_them(two_functions, monkeypatch
     monkeypatch.setattr(kernel, "time_runs", lambda run, *_, **__: Timing((3.0, 4.0)))
     host = kernel._Host(given)
     assert host.race(RaceRequest((executable, executable), 2, 0.1, 0)) == [[63.0, 63.0]] * 2
+
+
+@pytest.mark.parametrize(("free", "copies"), [(1 << 40, [1, 1, 1]), (None, [1, 1, 1]), (0, [2, 1])])
+def test_variants_are_loaded_anew_while_they_are_timed(
+    free: int | None, copies: list[int], two_matmuls, tmp_path: Path, monkeypatch
+) -> None:
+    """Copies of one program differ by where their weights lie; the first variant has two."""
+    given, executable = two_matmuls
+    archive = tmp_path / "w.irpa"
+    archive.write_bytes(b"0")
+    other = shutil.copy(executable, tmp_path / "other.vmfb")
+    monkeypatch.setattr(kernel, "free_memory", lambda: None if free is None else (free, free))
+    timed: list[object] = []
+
+    def time_runs(run: Any, *_: object, **__: object) -> Timing:
+        timed.append(run.func.__self__)
+        return Timing((3.0, 4.0))
+
+    monkeypatch.setattr(kernel, "time_runs", time_runs)
+    monkeypatch.setattr(kernel, "LOADING_SHARE", 1e9)
+    host = kernel._Host(given)
+    host.setup = replace(given, parameters=(("model", archive),))
+    assert host.race(RaceRequest((executable, executable, other), 4, 0.1, 0)) == [[3.0] * 3] * 4
+    rounds = [timed[at : at + 3] for at in range(0, 12, 3)]
+    for one in rounds:
+        assert sorted(Counter(map(id, one)).values(), reverse=True) == copies
+    assert len({*map(id, timed)}) == 4 * len(copies)
 
 
 def test_a_profile_of_many_calls_is_no_longer_than_others(two_functions, monkeypatch) -> None:
