@@ -88,8 +88,8 @@ def _measure(out: Path, name: str, minutes: float) -> tuple[float, Gains]:
     if result.spec is None and best in {
         v.flags for v in result.variants if v.name == result.options
     }:
-        # Else their scripts have other paths, which alone made a ConvNeXt 1.4 % slower (debug
-        # information shifts what follows).
+        # Else their scripts have other paths, which stand in debug information: that alone made a
+        # ConvNeXt 1.4 % slower.
         flags[BEST] = flags[TUNED]
     built = {}
     for title, given in flags.items():
