@@ -57,8 +57,8 @@ def check_jobs(jobs: int | None) -> None:
         )
 
 
-def unwritable_error(out: Path | None, error: OSError) -> WorkError:
-    """Tells that a folder of results cannot be made."""
+def unwritable_results(out: Path | None, error: OSError) -> WorkError:
+    """Tells that a folder of results cannot be made; of a run's, see `tuning.unwritable_error`."""
     return WorkError(
         f"cannot write to {out or RUNS_FOLDER}: {error.strerror}",
         "make room, or name another place",

@@ -156,7 +156,7 @@ class _Host:
         copies: dict[int, _Timed] = {}
         for place in rng.permutation(len(paths)).tolist():
             first = next((copies[at] for at in copies if paths[at] == paths[place]), None)
-            free = free_memory()
+            free = None if first is None else free_memory()
             if first is not None and free is not None and free[0] < 2 * weights:
                 copies[place] = first
                 continue

@@ -10,7 +10,7 @@ from pathlib import Path
 from ...benchmarks.measuring import minutes_to_seconds
 from ...core import InputError, NotTunableError, first_line, make_output_folder
 from ...search.reading import read_dispatch
-from ..arguments import check_jobs, optional_path, unwritable_error
+from ..arguments import check_jobs, optional_path, unwritable_results
 from ..interrupted import resumable
 from ..observing import make_progress
 from .drawing import Drawn
@@ -83,6 +83,6 @@ def fuzz(
         try:
             folder = make_output_folder(place, "fuzz", lambda _: None)
         except OSError as error:
-            raise unwritable_error(place, error) from error
+            raise unwritable_results(place, error) from error
         with resumable(folder):
             return FuzzSession(drawn, folder, seconds, seed, observer).run()

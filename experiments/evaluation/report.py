@@ -23,7 +23,7 @@ from typing import Any, Self
 import pandas as pd
 
 from ...core import make_output_folder
-from ..arguments import unwritable_error
+from ..arguments import unwritable_results
 from ..observing import Tracker
 from ..readable import Readable, lines_html
 from .cross_validation import Evaluation
@@ -113,7 +113,7 @@ def write_report(report: Report, out: Path | None) -> tuple[Path, list[str]]:
             out, "evaluation", lambda new: missing.extend(_fill(new, report))
         ), missing
     except OSError as error:
-        raise unwritable_error(out, error) from error
+        raise unwritable_results(out, error) from error
 
 
 def _fill(folder: Path, report: Report) -> list[str]:

@@ -21,7 +21,7 @@ from ...core import (
     usable_cores,
 )
 from ...models import BUILT_IN, list_rankers
-from ..arguments import as_list, check_least, optional_path, unwritable_error
+from ..arguments import as_list, check_least, optional_path, unwritable_results
 from ..dataset import write_synthetic
 from ..evaluation import (
     DEVICE_OR_PROBLEM,
@@ -242,4 +242,4 @@ def _write(board: Leaderboard, out: Path | None) -> Path:
     try:
         return make_output_folder(out, "leaderboard", fill)
     except OSError as error:
-        raise unwritable_error(out, error) from error
+        raise unwritable_results(out, error) from error
