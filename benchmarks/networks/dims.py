@@ -11,7 +11,9 @@ from ...core import InputError
 
 # The most combinations: the model is compared and timed with each.
 MOST_SIZES = 16
-_DIM = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<sizes>[0-9]+(?:,[0-9]+)*)", re.ASCII)
+# At most as many digits as 64 bits hold.
+_SIZE = "[0-9]{1,18}"
+_DIM = re.compile(rf"(?P<name>[A-Za-z_]\w*)=(?P<sizes>{_SIZE}(?:,{_SIZE})*)", re.ASCII)
 _HINT = "give a name that an --input has, and one size or several, such as seq=64,128"
 
 Dims = Mapping[str, tuple[int, ...]]

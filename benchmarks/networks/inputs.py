@@ -26,8 +26,10 @@ _DYNAMIC = (
     "give each --input with a size, such as 1x128xi64, or a name, such as 1xseqxi64, "
     "and --dim seq=64,128"
 )
+# Sizes have at most as many digits as 64 bits hold.
 _GIVEN = re.compile(
-    r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+(?:E\d+M\d+[A-Z]*)?)(?:=(?P<values>.*))?", re.DOTALL
+    r"(?P<shape>(?:[0-9]{1,18}x)*)(?P<dtype>[a-z]+\d+(?:E\d+M\d+[A-Z]*)?)(?:=(?P<values>.*))?",
+    re.DOTALL,
 )
 _NUMBER = re.compile(r"[+-]?[0-9.]+(?:e[+-]?[0-9]+)?")
 # Where an integer is not seen to be an index it may still be one, or a mask.
@@ -109,15 +111,14 @@ def check_calls(calls: Sequence[FunctionCall]) -> None:
 
 
 def shape_of(text: str) -> tuple[int, ...] | None:
-    """The shape of an `--input`; None where it is none that can be read, or could be a tensor's."""
+    """The shape of an `--input`; None where it is none that can be read."""
     if text.startswith("@"):
         try:
             return _npy(Path(text[1:])).shape
         except InputError:
             return None
     match = _GIVEN.fullmatch(text.strip())
-    shape = _shape(match) if match else ()
-    return shape if match and max(shape, default=0) <= np.iinfo(np.int64).max else None
+    return _shape(match) if match else None
 
 
 def prepare_inputs(

@@ -147,26 +147,31 @@ class _Host:
         return found
 
     def _load_copies(self, paths: Sequence[Path], rng: np.random.Generator) -> list[_Timed]:
-        """Each variant as what is timed, once run.
+        """Each variant as what is timed, once run, loaded in any order.
 
         One that is there twice is loaded twice, where there is memory for that.
         """
-        self._loaded = {}
-        weights = sum(path.stat().st_size for _, path in self.setup.parameters)
+        order = rng.permutation(len(paths)).tolist()
+        try:
+            return self._load_in_order(paths, order)
+        except RuntimeError as error:
+            told = str(error)  # the error itself would hold on to what was loaded
+        if len({*paths}) == len(paths):
+            raise RuntimeError(told)
+        return self._load_in_order(paths, order, twice=False)  # a GPU may have no room for one more
+
+    def _load_in_order(
+        self, paths: Sequence[Path], order: Sequence[int], *, twice: bool = True
+    ) -> list[_Timed]:
         copies: dict[int, _Timed] = {}
-        for place in rng.permutation(len(paths)).tolist():
-            first = next((copies[at] for at in copies if paths[at] == paths[place]), None)
-            free = None if first is None else free_memory()
-            if first is not None and free is not None and free[0] < 2 * weights:
-                copies[place] = first
+        for nth, place in enumerate(order, start=1):
+            known = {paths[at]: one for at, one in copies.items()}
+            coming = {paths[at] for at in order[nth:]} - known.keys()
+            if paths[place] in known and not (twice and self._has_room([paths[place], *coming])):
+                copies[place] = known[paths[place]]
                 continue
-            try:
-                (functions,) = self.load(paths[place])
-            except RuntimeError:
-                if first is None:
-                    raise
-                copies[place] = first  # a GPU has no memory for one more
-                continue
+            self._loaded = {}
+            (functions,) = self.load(paths[place])
             self._loaded = {}
             copies[place] = [
                 (partial(function.run, sets[0]), call.weight)
@@ -178,6 +183,13 @@ class _Host:
             for run, _ in copies[place]:
                 run()
         return [copies[place] for place in range(len(paths))]
+
+    def _has_room(self, variants: Sequence[Path]) -> bool:
+        """Whether this machine has memory for these, with weights that each may pack anew."""
+        weights = sum(path.stat().st_size for _, path in self.setup.parameters)
+        needed = sum(2 * (weights + path.stat().st_size) for path in variants)
+        free = free_memory()
+        return free is None or free[0] > needed
 
     def compare(self, request: CompareRequest) -> str | None:
         """Where outputs differ most, on the first set of inputs on which they do."""

@@ -98,6 +98,7 @@ class NetworkRunner:
     def __init__(self, setup: NetworkSetup, make_child: MakeChild = Child) -> None:
         self.setup, self.make_child = setup, make_child
         self._run_s = math.inf
+        self._round_s = TURN_SECONDS  # of a race, with what is loaded for it
         self._child = make_child(RACER, KEEP_MEMORY)
         self._profiler = make_child(PROFILER, {})
 
@@ -169,12 +170,12 @@ class NetworkRunner:
         """
         until = time.monotonic() + patience
         times = np.empty((0, 3))
-        if math.isfinite(self._run_s):
-            fit = int(RACE_SECONDS / (times.shape[1] * max(self._run_s, TURN_SECONDS)))
-            rounds = min(rounds, max(fit, LEAST_RACE_ROUNDS))
+        rounds = min(rounds, max(int(RACE_SECONDS / self._round_s), LEAST_RACE_ROUNDS))
         while True:
+            begun = time.monotonic()
             race = RaceRequest((before, before, after), rounds, TURN_SECONDS, seed + len(times))
             times = np.vstack([times, np.array(self._ask(race))])
+            self._round_s = max(TURN_SECONDS, (time.monotonic() - begun) / rounds)
             found = _gain(times)
             # A call that counts for less than one takes as long all the same.
             least = min((call.weight for call in self.setup.calls if call.weight), default=1.0)

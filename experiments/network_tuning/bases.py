@@ -36,7 +36,8 @@ COMPILE_TIMEOUT, LEAST_TIMEOUT = 1800.0, 30.0
 # A model may take so many times as long to compile as by default: candidates unroll more than the
 # compiler does, so that 3 to 4 times (RegNet, two at a time) is usual.
 TIMEOUT_RATIO = 8.0
-# With other options and nothing else: 1.2 to 2.1 times (two at a time; Swin, EfficientNet).
+# With other options and nothing else: 1.2 to 2.1 times (two at a time; Swin, EfficientNet). More at
+# a time may share cores that the model had for itself, and have as long as candidates.
 VARIANT_RATIO = 4.0
 # By so much at least, what is tried in combinations is faster than with the usual options, and what
 # has one option more is faster than without it.
@@ -115,7 +116,8 @@ class BaseMaker:
             time, too.
         """
         given = self.options
-        timeout = max(LEAST_TIMEOUT, VARIANT_RATIO * plain.compiled.seconds)
+        ratio = VARIANT_RATIO if min(len(variants), self.at_a_time) <= 2 else TIMEOUT_RATIO
+        timeout = max(LEAST_TIMEOUT, ratio * plain.compiled.seconds)
         # Ctrl-C ends readers and compilers, and with them the threads that wait for their answers.
         with ExitStack() as compilers, ChildPool(NETWORK_READER, self.at_a_time) as readers:
 

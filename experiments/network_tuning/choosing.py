@@ -189,7 +189,9 @@ def try_variants(
             if base.speedup > LEAST_SPEEDUP:
                 faster.append(base)
         faster.sort(key=lambda one: -one.merit)
-        keep([*found.values()], faster)
+        # A session that is ended leaves the others to the next one.
+        late = {one: VariantOutcome.of(one, reason=NO_TIME) for one in coming}
+        keep([*(late | found).values()], faster)
 
     coming = [one for one in variants if one not in found]
     while True:

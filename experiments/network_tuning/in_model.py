@@ -271,6 +271,7 @@ class InModelSearch:
             return found
         times = self._profile(working.compiled.executable)
         if not times and len(working.specs) > 1:
+            self._verified -= {*working.specs.values()}  # next time it is found which of them fail
             return found
         changed = {self._members[hot.name] for hot in working.specs}
         drift = _drift(self._default_us, times, changed)

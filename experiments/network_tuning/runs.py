@@ -36,7 +36,7 @@ from .dispatches import (
     tune_hot_dispatches,
     tune_in_model,
 )
-from .finishing import Finish, finish, write_winner
+from .finishing import finish, is_behind, write_winner
 from .folder import NetworkFolder, open_new_folder
 from .in_model import InModelResult
 from .options import NetworkOptions
@@ -279,9 +279,12 @@ def _tune(
         chosen = trial.decide([(hot, specs.get(hot.name, [])) for hot in plan.hot])
         end = finish(chosen, base, choice.bases, maker, runner, options.seed, deadline)
         tracker.prepare()
-        if session.before is not None and _is_worse(end, session.before):
+        before = session.before
+        if before is not None and (before.flags or before.spec) and is_behind(
+            end, before.options, before.spec, variants, choice.bases, maker, runner, options.seed
+        ):  # fmt: skip
             notify("nothing better was found: what the earlier session wrote stays")
-            result = session.before
+            result = before
         else:
             folder.result.unlink(missing_ok=True)  # an earlier one is not of these files
             write_winner(folder, end, place.fingerprint)
@@ -295,13 +298,6 @@ def _tune(
         _track(tracker, folder, result)
     shutil.rmtree(folder.work, ignore_errors=True)
     return result
-
-
-def _is_worse(end: Finish, before: NetworkResult) -> bool:
-    """Whether a session ended with less than the one before."""
-    if before.flags is None and before.spec is None:
-        return False
-    return end.winner is None or end.gain is None or end.gain.speedup < before.speedup
 
 
 def _track(tracker: Tracker, folder: NetworkFolder, result: NetworkResult) -> None:

@@ -34,7 +34,8 @@ from .plan import HotDispatch
 # Candidates of a dispatch that are tried in the model.
 MAX_TRIED = 3
 # Seconds that are kept for timing the whole model beyond the usual rounds, which tell a ratio to
-# 15 %. Of ten models, none was faster without one of its choices, so that this matters less.
+# 15 %. Of ten models, none was faster without one of its choices, so that this matters less where
+# profiles tell what each brings.
 KEPT_FOR_RACE = 20.0
 # Rounds of profiles also where the time is up: without a gain, all four are above 1 in one of 16
 # cases, as six of seven are.
@@ -279,11 +280,12 @@ class NetworkTrial:
         """Leaves out what the model is faster without, the least gains first."""
         kept = sorted((c for c in choices if c.spec), key=_saved)
         # What was chosen by profiles was faster in the model: the one that saves most stays.
+        until = self.deadline - (KEPT_FOR_RACE if self.alone is None else 0.0)
         for choice in kept[:-1] if self.alone is None else kept:
             left = {c.hot: c.spec for c in choices if c.spec and c is not choice}
             if not left:
                 break
-            if time.monotonic() > self.deadline - KEPT_FOR_RACE:
+            if time.monotonic() > until:
                 self.notify("the time is up: not all dispatches were left out in turn")
                 break
             self.notify(f"measuring the model without {choice.hot.name}")

@@ -47,7 +47,10 @@ def test_sizes_beside_those_that_are_given() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    ["seq", "seq=", "=64", "seq=64,", "seq=-1", "seq=0", "seq=64,64", "1seq=64", "a-b=1", "é=1"],
+    [
+        *("seq", "seq=", "=64", "seq=64,", "seq=-1", "seq=0", "seq=64,64"),
+        *("1seq=64", "a-b=1", "é=1", "seq=" + "9" * 5000, "seq=1," + "9" * 19),
+    ],
 )
 def test_what_is_no_dim_is_refused(given: str) -> None:
     with pytest.raises(InputError, match="--dim '"):

@@ -118,8 +118,10 @@ def test_calls_that_fit_one_by_one_but_not_together_are_refused(
 
 def test_shapes_of_what_is_given(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.ones((2, 3), np.float32))
-    given = ("2x3xf32=1", "5xi64", "f32", "0.5", f"@{tmp_path}/x.npy", "@gone.npy", "seqx3xf32")
-    assert [*map(shape_of, given)] == [(2, 3), (5,), (), None, (2, 3), None, None]
+    given = ("2x3xf32=1", "5xi64", "f32", f"@{tmp_path}/x.npy")
+    assert [*map(shape_of, given)] == [(2, 3), (5,), (), (2, 3)]
+    unreadable = ("0.5", "@gone.npy", "seqx3xf32", "9" * 5000 + "x3xf32")
+    assert [*map(shape_of, unreadable)] == [None] * 4
 
 
 def test_given_as_files(tmp_path: Path) -> None:
@@ -152,6 +154,7 @@ def test_what_is_not_used_may_be_anything(tmp_path: Path) -> None:
         (Argument((None, 3), "f32"), "2x4xf32", "does not fit: expected ?x3xf32"),
         (X, "2x3xf33=1", "--input '2x3xf33=1' is neither a tensor"),
         (X, "?x3xf32=1", "--input '?x3xf32=1' is neither a tensor"),
+        (ANY, "9" * 5000 + "x3xf32", "is neither a tensor"),
         (X, "nonsense", "--input 'nonsense' is neither a tensor"),
         (X, "", "--input '' is neither a tensor"),
         (X, "2x3xf32=1,2", "has 2 values, expected 1 or 6"),

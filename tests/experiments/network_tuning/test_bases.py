@@ -19,7 +19,7 @@ from frontrunner.core.errors import KilledError
 from frontrunner.experiments.network_tuning import bases, choosing
 from frontrunner.experiments.network_tuning.bases import Base, BaseMaker
 from frontrunner.experiments.network_tuning.choosing import choose, choose_base, try_variants
-from frontrunner.experiments.network_tuning.finishing import Finish, finish
+from frontrunner.experiments.network_tuning.finishing import Finish, finish, is_behind
 from frontrunner.experiments.network_tuning.folder import NetworkFolder
 from frontrunner.experiments.network_tuning.options import NetworkOptions
 from frontrunner.experiments.network_tuning.plan import HotDispatch, Plan, SkippedDispatch
@@ -141,7 +141,8 @@ class SpecCompiler:
 
     def compile(self, specs: Any) -> Any:
         executable = self.base.compiled.executable
-        name = f"{executable.name} spec"
+        ((stem, _),) = specs
+        name = f"{executable.name} {'spec' if stem == 'tuned' else stem}"
         kind = "compile_failed" if name in self.world.refused else OK
         yield CompileOutcome(kind, executable.with_name(name), name, applied=("mm",))
 
@@ -591,6 +592,45 @@ def test_what_changes_nothing_alone_is_tried_with_what_changes_more(world: World
     assert outcomes(found)["t"] == "it changes nothing"
     assert outcomes(found)["a + t"] == 2.5
     assert kept[0].variant.name == "a + t"
+
+
+def test_a_session_that_is_killed_leaves_options_to_the_next(world: World) -> None:
+    world.times, world.at_a_time = {"a": 60.0, "b": 40.0}, 1
+    told: list[dict[str, float | str]] = []
+
+    def keep(found: list[VariantOutcome], _: object) -> None:
+        told.append(outcomes(found))
+
+    world.tried(A, B, keep=keep)
+    assert told[0] == {"a": 100 / 60, "b": "no time was left for it"}
+    assert told[1] == {"a": 100 / 60, "b": 2.5}
+
+
+@pytest.mark.parametrize(
+    ("options", "spec", "times", "behind"),
+    [
+        ("a", True, {"b spec": 50.0, "a earlier": 40.0}, True),
+        ("a", True, {"b spec": 50.0, "a earlier": 60.0}, False),
+        ("a", False, {"b spec": 50.0, "a": 40.0}, True),
+        ("c", False, {"b spec": 50.0, "c": 40.0}, True),  # which is no base any more
+        ("d", False, {"b spec": 50.0, "d": 40.0}, False),
+    ],
+)
+def test_what_sessions_ended_with_is_compared_in_turns(
+    options: str, spec: bool, times: dict[str, float], behind: bool, world: World
+) -> None:
+    """Of an earlier one; D does not compile any more."""
+    world.times, world.refused = times, {"d"}
+    path = world.folder / "spec.mlir"
+    path.write_text("the spec of before")
+    end = world.finished(B, B)
+    bases = [world.base(one) for one in (PLAIN, A, B)]
+    rest = [A, B, C, D], bases, world, world, 0
+    before = path if spec else None
+    assert is_behind(end, options, before, *rest) == behind  # type: ignore[arg-type]
+    assert is_behind(Finish(None, None), options, before, *rest)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the earlier session's result: there are no options 'e'"):
+        is_behind(end, "e", before, *rest)  # type: ignore[arg-type]
 
 
 def test_a_further_session_tries_options_that_there_was_no_time_for(world: World) -> None:

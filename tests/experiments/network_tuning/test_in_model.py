@@ -334,6 +334,23 @@ def test_what_is_timed_again_is_not_compared_again(world: World) -> None:
     assert compared.count("a-1 b-1 c-1") == 1
 
 
+def test_what_fails_when_it_is_timed_again_condemns_no_other(world: World) -> None:
+    best = {"a-1", "b-1", "c-1"}
+    world.times = dict.fromkeys(best, 50.0)
+    profile = world.profile
+
+    def once(executable: Path, runs: int) -> list[DispatchTime]:
+        found = profile(executable, runs)
+        if best <= {*executable.read_text().split()}:
+            world.dies = world.wrong = {"a-1"}
+        return found
+
+    world.profile = once  # type: ignore[method-assign]
+    found = world.search()
+    assert [found[name].best for name in "abc"] == [(), (1,), (1,)]
+    assert world.reasons()["a-1"] == "wrong results: of output 0"
+
+
 def test_a_machine_that_got_slower_slows_no_candidate(world: World) -> None:
     """What no candidate is of tells by how much."""
     world.functions = (*NAMES, "d")

@@ -172,6 +172,16 @@ def test_of_reductions_what_one_matcher_takes_is_one() -> None:
     assert [[share.name for share, _ in group] for group in groups] == [["a", "c"], ["b"]]
 
 
+def test_of_products_that_one_matcher_takes_the_one_with_fused_ops_is_tuned() -> None:
+    """Its space is the stricter one, whichever takes most time."""
+    bare, fused = (read(DATA / name, "host") for name in ("matmul.mlir", "matmul_fused.mlir"))
+    assert isinstance(bare, Dispatch) and isinstance(fused, Dispatch)
+    assert bare.problem.label == fused.problem.label
+    times = [DispatchTime("bare", 1.0, 9.0), DispatchTime("fused", 1.0, 1.0)]
+    (members,) = hot._groups(times, {"bare": bare, "fused": fused})
+    assert [share.name for share, _ in members] == ["fused", "bare"]
+
+
 def test_coverage_is_of_the_time_that_is_left() -> None:
     # 100 of 110 are the first 90 %; where those are tuned, the rest matters more.
     assert len(plan({"a": 100.0, "b": 10.0}, 0.9).hot) == 2
