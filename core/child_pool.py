@@ -6,13 +6,14 @@ import queue
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from joblib import Parallel, delayed
 
 from .children import Child, ChildDied
 from .errors import KilledError
-from .machine import usable_cores
+from .machine import NO_MEMORY, usable_cores
 from .shared_lock import SharedLock
 
 if TYPE_CHECKING:
@@ -89,6 +90,9 @@ class ChildPool:
 
         Args:
             on_killed: as of `run`.
+
+        Raises:
+            KilledError: the system has no memory, or no numbers, for the threads.
         """
 
         items = list(items)
@@ -98,8 +102,7 @@ class ChildPool:
             return self.run(work, item, on_killed) if not self._given_up else None  # type: ignore[return-value]
 
         self._given_up = False
-        run = Parallel(n_jobs=self.jobs, backend="threading", return_as="generator")
-        done = run(delayed(unless_given_up)(item) for item in items)
+        done = self._start(unless_given_up, items)
         missing = len(items)
         try:
             for result in done:
@@ -118,10 +121,21 @@ class ChildPool:
                 done.close()
 
     def close(self) -> None:
-        with self._closing:
+        with self._closing, ExitStack() as ending:
             self._times_closed += 1
-            for child in self._all:
-                child.close()
+            for child in self._all:  # also after one that does not end
+                ending.callback(child.close)
+
+    def _start(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Any:
+        """Has threads take the items; gives joblib's generator of the results."""
+        run = Parallel(n_jobs=self.jobs, backend="threading", return_as="generator")
+        try:
+            return run(delayed(work)(item) for item in items)
+        except (RuntimeError, AttributeError) as error:
+            # Where one thread does not start, `ThreadPool` fails over ending the others.
+            if not NO_MEMORY.search(f"{error} {error.__context__}"):
+                raise
+            raise KilledError(f"the system starts no {self.jobs} threads") from error
 
     def _try_twice(self, work: Callable[[Child, Item], Result], child: Child, item: Item) -> Result:
         times_closed = self._times_closed

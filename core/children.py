@@ -13,6 +13,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -22,12 +23,15 @@ from multiprocessing.connection import Connection
 from resource import RUSAGE_SELF, getrusage
 from typing import IO, Any
 
-from .errors import FrontrunnerError, KilledError, first_line
-from .machine import describe_kill
+from .errors import FrontrunnerError, KilledError, WorkError, first_line
+from .machine import NO_MEMORY, describe_kill, is_out_of_memory
+from .processes import FROM_OUTSIDE, exit_message, kill_all, reap
 from .temporary import temporary_folder
 
-# A crashed compiler says what was wrong first, and then some 10 kB of stack.
-STDERR_TAIL_BYTES = 32_000
+# For a process that was killed to end: it gives back memory, and what drivers hold for it.
+END_SECONDS = 30.0
+# For a request to be taken, or the next part of a large one: a process may take long to start.
+SEND_SECONDS = 300
 
 
 class ChildDied(Exception):
@@ -37,8 +41,8 @@ class ChildDied(Exception):
 class ChildKilled(ChildDied):
     """Somebody else killed the child, as the kernel does where memory is short.
 
-    It says nothing about what the child was asked for. The message is one line, with the memory
-    that the child took at most, and what was free as soon as it was gone.
+    It says nothing about what the child was asked for. The message is one line; of SIGKILL with the
+    memory that the child took at most, and what was free as soon as it was gone.
     """
 
 
@@ -65,13 +69,15 @@ def child_errors(
         failed: the message then, which the first line of why follows.
 
     Raises:
-        KilledError: the process was killed from outside.
+        KilledError: the process was killed from outside, or got no memory.
     """
     try:
         yield
     except ChildKilled as death:
         raise KilledError(f"{work} was {death}") from death
     except CHILD_FAILED as failure:
+        if found := NO_MEMORY.search(str(failure)):
+            raise KilledError(f"{work} got no memory ({found[0]})") from failure
         raise error(f"{failed}: {first_line(failure)}", hint) from failure
 
 
@@ -106,6 +112,7 @@ class Child:
             ChildKilled: somebody else killed the process.
             ChildDied: the process ended (crash, exit, `close` in another thread).
             ChildTimeout: no answer in `timeout` seconds; the process is gone.
+            WorkError: as `close`.
         """
         if not self.running:
             self._start()
@@ -120,11 +127,14 @@ class Child:
                 self.close()
                 raise ChildTimeout(f"no answer within {timeout:g} s")
             failed, answer = connection.recv()
+        except BlockingIOError as error:
+            self.close()
+            raise ChildTimeout(f"no answer within {SEND_SECONDS} s") from error
         except (EOFError, OSError) as error:
-            code, peak = _reap(process)
-            if code == -signal.SIGKILL and process is not self._closed:
-                raise ChildKilled(self._kill_message(peak)) from error
-            raise ChildDied(_exit_message(code, stderr, before)) from error
+            code, peak = reap(process)
+            if -code in FROM_OUTSIDE and process is not self._closed:
+                raise ChildKilled(self._kill_message(code, peak)) from error
+            raise ChildDied(exit_message(code, stderr, before)) from error
         except BaseException:
             # Ctrl-C between send and receive: a late answer must not meet the next request.
             self.close()
@@ -151,12 +161,23 @@ class Child:
             return self.call(request, timeout)
 
     def close(self) -> None:
-        """Ends the child; a later call starts a new one."""
-        if self._process is not None:
-            self._closed = self._process
-            _kill_all(self._process)
-            # Not `wait`: Ctrl-C while `running` asks may leave its lock taken for good.
-            _reap(self._process)
+        """Ends the child; a later call starts a new one.
+
+        Raises:
+            WorkError: it does not end, as where a driver hangs, and is given up.
+        """
+        try:
+            if self._process is not None:
+                self._closed = self._process
+                kill_all(self._process)
+                # Not `wait`: Ctrl-C while `running` asks may leave its lock taken for good.
+                reap(self._process, END_SECONDS)
+        except WorkError:
+            self._let_go()
+            raise
+        self._let_go()
+
+    def _let_go(self) -> None:
         with self._lock:
             resources = (self._connection, self._stderr)
             self._process = self._connection = self._stderr = None
@@ -194,6 +215,7 @@ class Child:
 
     def _start_process(self) -> None:
         ours, theirs = socket.socketpair()
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", SEND_SECONDS, 0))
         self._at_least = getrusage(RUSAGE_SELF).ru_maxrss * 1024
         folder = temporary_folder()
         self._stderr = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed by close())
@@ -202,25 +224,34 @@ class Child:
             "import sys; handler, fd, *sys.path = sys.argv[1:];"
             f"from {__name__} import serve; serve(handler, int(fd))"
         )
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", code, self.handler, str(theirs.fileno()), *sys.path],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=self._stderr,
-            stderr=self._stderr,
-            # Ctrl-C goes to the tuner alone, which then saves and ends its children.
-            start_new_session=True,
-            env={**os.environ, "TMPDIR": str(folder), **self.env},
-        )
-        theirs.close()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", code, self.handler, str(theirs.fileno()), *sys.path],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=self._stderr,
+                stderr=self._stderr,
+                # Ctrl-C goes to the tuner alone, which then saves and ends its children.
+                start_new_session=True,
+                env={**os.environ, "TMPDIR": str(folder), **self.env},
+            )
+        except OSError as error:
+            ours.close()
+            if is_out_of_memory(error):
+                raise ChildKilled(f"not started: {error.strerror}") from error
+            raise
+        finally:
+            theirs.close()
         self._connection = Connection(ours.detach())
 
-    def _kill_message(self, peak: int) -> str:
+    def _kill_message(self, code: int, peak: int) -> str:
         """The error message for a child process that was killed from outside.
 
         Args:
             peak: what the kernel says of its memory, which starts from that of its parent.
         """
+        if code != -signal.SIGKILL:
+            return f"killed by {signal.Signals(-code).name}"
         most = f"peak {peak / 1e9:.1f} GB" if peak > self._at_least else ""
         if 0 < peak <= self._at_least:
             most = f"peak below {self._at_least / 1e9:.1f} GB"
@@ -236,49 +267,15 @@ def started_ahead(children: Sequence[Child]) -> Iterator[None]:
     """
     try:
         for child in children:
-            child._start_process()
-            _ahead.append(child)
+            with contextlib.suppress(ChildKilled):  # it is tried again when it is called
+                child._start_process()
+                _ahead.append(child)
         yield
     finally:
         for child in children:
             with contextlib.suppress(ValueError):
                 _ahead.remove(child)
             child.close()
-
-
-def _reap(process: subprocess.Popen[bytes]) -> tuple[int, int]:
-    """How a process ended, as `Popen.returncode`, and the most memory that it took, in bytes.
-
-    The memory is 0 where another thread asked first.
-    """
-    if process.returncode is None:
-        with contextlib.suppress(ChildProcessError):
-            # What it started is ended while its number is still its own.
-            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-            _kill_all(process)
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return process.returncode, usage.ru_maxrss * 1024
-    return process.wait(), 0
-
-
-def _exit_message(code: int, stderr: IO[bytes], before: int) -> str:
-    """How a process ended, and its last words.
-
-    Args:
-        before: bytes that it had said before.
-    """
-    how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    stderr.seek(max(before, stderr.seek(0, os.SEEK_END) - STDERR_TAIL_BYTES))
-    words = stderr.read().decode(errors="replace").strip()
-    return f"{how}\n{words}" if words else how
-
-
-def _kill_all(process: subprocess.Popen[bytes]) -> None:
-    """Kills a child and what it started, unless it is waited for: its number may be another's."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 def serve(handler: str, fd: int) -> None:

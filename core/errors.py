@@ -42,6 +42,10 @@ class CompilerCrashedError(InputError):
     """The compiler crashed over what was given."""
 
 
+class SpecRefusedError(InputError):
+    """A tuning spec does more than match and configure."""
+
+
 class UnknownTargetError(InputError):
     """Neither the compiler nor frontrunner knows the target's name."""
 

@@ -71,7 +71,7 @@ def check_no_links(folder: Path) -> None:
     What is not there is none of those, also if who works in it removes it meanwhile.
 
     Raises:
-        InputError: naming the first link, device or the like.
+        InputError: naming the first link, device or the like, or what cannot be looked at.
     """
 
     def refuse(error: OSError) -> None:
@@ -85,7 +85,8 @@ def check_no_links(folder: Path) -> None:
         for path in (Path(root, name) for name in (*folders, *files)):
             try:
                 found = path.lstat()
-            except FileNotFoundError:
+            except OSError as error:
+                refuse(error)
                 continue
             linked = stat.S_ISREG(found.st_mode) and found.st_nlink > 1
             if linked or not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):

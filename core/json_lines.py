@@ -12,7 +12,7 @@ from typing import Any
 
 from .claims import is_at, lock
 from .decoding import describe_error
-from .errors import InputError
+from .errors import InputError, WorkError
 from .files import write_error
 from .limits import check_regular, parse_json, read_limited
 
@@ -108,8 +108,13 @@ class JsonLinesFile:
             raise write_error(self.path, error, self._remedy) from error
         self._end += len(data)
 
-    def _leave_out(self, wrong: list[str], data: bytes) -> None:
-        """Keeps the valid lines, in the same file, for others may wait for its lock."""
+    def _leave_out(self, wrong: dict[int, str], data: bytes) -> None:
+        """Keeps the valid lines, in the same file, for others may wait for its lock.
+
+        Args:
+            wrong: what is wrong with lines, by their numbers.
+            data: all that is in the file.
+        """
         number = 1
         while True:
             copy = self.path.with_name(f"{self.path.name}.damaged-{number}")
@@ -122,11 +127,17 @@ class JsonLinesFile:
                 number += 1
             except OSError as error:
                 raise write_error(copy, error, self._remedy) from error
-        self._end = 0
-        self._write(b"".join((json.dumps(record) + "\n").encode() for record in self.records))
+        before = min(wrong) - 1
+        self._end = sum(map(len, data.splitlines(keepends=True)[:before]))
+        kept = [json.dumps(record) + "\n" for record in self.records[before:]]
+        try:
+            self._write("".join(kept).encode())
+        except WorkError as error:
+            raise type(error)(f"{error}; as it was, it is {copy.name}", error.hint) from error
         lines = "1 line" if len(wrong) == 1 else f"{len(wrong)} lines"
         self.skipped_message = (
-            f"{lines} of {self.path} left out, the first: {wrong[0]}; as it was, it is {copy.name}"
+            f"{lines} of {self.path} left out, the first: {wrong[before + 1]}; "
+            f"as it was, it is {copy.name}"
         )
 
 
@@ -150,7 +161,9 @@ def read_whole_lines(
         InputError: it cannot be read, or naming the first line that is no record.
     """
     data = read_limited(path, remedy)
-    return _parse_lines(data[: data.rfind(b"\n") + 1], path, check, keep_valid, edited_hint)
+    whole = data[: data.rfind(b"\n") + 1]
+    records, wrong = _parse_lines(whole, path, check, keep_valid, edited_hint)
+    return records, list(wrong.values())
 
 
 def _parse_lines(
@@ -159,8 +172,8 @@ def _parse_lines(
     check: Callable[[Record], object] = _any,
     keep_valid: bool = False,
     edited_hint: str = _ANEW,
-) -> tuple[list[Record], list[str]]:
-    """Parses lines of JSON: the valid records, and an error for each line that is skipped.
+) -> tuple[list[Record], dict[int, str]]:
+    """Parses lines of JSON: the valid records, and what is wrong with others, by their numbers.
 
     Args:
         check, keep_valid, edited_hint: as of `JsonLinesFile`.
@@ -168,7 +181,8 @@ def _parse_lines(
     Raises:
         InputError: naming the first line that is not one.
     """
-    records, wrong = [], []
+    records: list[Record] = []
+    wrong: dict[int, str] = {}
     for number, line in enumerate(data.splitlines(), 1):
         try:
             record = parse_json(line)
@@ -179,7 +193,7 @@ def _parse_lines(
             what = f"line {number} is not what was written there ({describe_error(error)})"
             if not keep_valid:
                 raise InputError(f"{path} {what}", edited_hint) from error
-            wrong.append(what)
+            wrong[number] = what
         else:
             records.append(record)
     return records, wrong

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import platform
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +17,12 @@ _PROC = Path("/proc")
 _GROUPS = Path("/sys/fs/cgroup")
 # What tells one of Arm's cores from another.
 _ARM_CORE = ("CPU implementer", "CPU part", "CPU variant")
+# What Python, C++, LLVM, NumPy, Z3 and the loader say where the system refuses memory.
+NO_MEMORY = re.compile(
+    r"MemoryError|std::bad_alloc|LLVM ERROR: out of memory|Cannot allocate memory"
+    r"|failed to map segment from shared object|can't start new thread"
+    r"|OpenBLAS error: Memory allocation still failed|libz3\S* not found"
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,11 @@ def describe_kill(peak: str = "") -> str:
     free = f"{found[0] / 1e9:.1f} of {found[1] / 1e9:.1f} GB were free" if found else ""
     known = "; ".join(filter(None, [peak, free]))
     return f"killed by SIGKILL ({known})" if known else "killed by SIGKILL"
+
+
+def is_out_of_memory(error: OSError) -> bool:
+    """Whether the system had no memory for what was asked, or for another process."""
+    return error.errno in (errno.ENOMEM, errno.EAGAIN)
 
 
 def free_memory(proc: Path = _PROC, groups: Path = _GROUPS) -> tuple[int, int] | None:

@@ -122,18 +122,30 @@ def _private(path: Path) -> Path:
     return path
 
 
-def check_free_space() -> None:
+def check_free_space(executables: Path | None = None) -> None:
     """Tells a full disk from a compiler's crash.
 
+    Args:
+        executables: the folder that they go to; None where there are none.
+
     Raises:
-        NoRoomError: the folder for temporary files is full.
+        NoRoomError: that folder is full, or that for temporary files.
     """
-    folder = tempfile.gettempdir()
-    if shutil.disk_usage(folder).free < MIN_FREE_BYTES:
+    folder = Path(tempfile.gettempdir())
+    if _is_full(folder):
         raise NoRoomError(
             f"there is no room for temporary files in {folder}",
             "make room there, or name another folder in TMPDIR; what was measured is kept",
         )
+    if executables is not None and _is_full(executables):
+        raise NoRoomError(
+            f"there is no room for executables in {executables}",
+            "make room there; what was measured is kept",
+        )
+
+
+def _is_full(folder: Path) -> bool:
+    return shutil.disk_usage(folder).free < MIN_FREE_BYTES
 
 
 atexit.register(remove_temporary_folder)

@@ -33,6 +33,7 @@ from ..measuring import (
     DeviceSource,
     QueueOrder,
     RunProgress,
+    check_chips,
     check_drivers,
     check_subgroups,
     check_uris,
@@ -115,6 +116,7 @@ def _session(
     if source is HERE:
         check_uris(uris)
         check_drivers(uris, manifest.drivers, manifest.arch)
+        check_chips(uris)
         if manifest.subgroup_sizes:
             check_subgroups(uris, manifest.subgroup_sizes)
     fingerprints = tuple(source.fingerprint(uri) for uri in uris)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...core import (
+    NO_MEMORY,
     Child,
     ChildDied,
     ChildKilled,
@@ -20,14 +21,7 @@ from ...core import (
 from ...search import Dispatch, TuningSpec
 from ...search.reading import Network
 from ..measuring import COMPILE_FAILED, CRASHED, KILLED, NOT_APPLIED, OK, TIMEOUT, CompileOutcome
-from .worker import (
-    MODULE,
-    NO_MEMORY,
-    AssembleRequest,
-    BuildRequest,
-    CompileReply,
-    CompileRequest,
-)
+from .worker import MODULE, AssembleRequest, BuildRequest, CompileReply, CompileRequest
 
 COMPILE_TIMEOUT = 60.0
 COMPILER = "frontrunner.benchmarks.compiling.worker:answer"
@@ -147,7 +141,7 @@ class CompilePool(ChildPool):
         except ChildKilled as death:
             raise KilledError(f"the compiler was {death}") from death
         except ChildDied as death:
-            check_free_space()
+            check_free_space(self.folder)
             _raise_if_refused_memory(death)
             first, _, log = str(death).partition("\n")
             return CompileOutcome(
@@ -163,7 +157,7 @@ class CompilePool(ChildPool):
         if reply.linker_killed:
             raise KilledError(f"the linker did not start, or was {describe_kill()}")
         if reply.error:
-            check_free_space()
+            check_free_space(self.folder)
             return CompileOutcome(
                 COMPILE_FAILED, executable, "", reply.seconds, reply.error, reply.details
             )

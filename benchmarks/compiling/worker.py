@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -14,7 +13,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ...core import InputError, NoRoomError, first_line, is_full, write_error
+from ...core import (
+    NO_MEMORY,
+    InputError,
+    NoRoomError,
+    ResumableError,
+    SpecRefusedError,
+    first_line,
+    is_full,
+    is_out_of_memory,
+    write_error,
+)
 from ...search import Dispatch, TuningSpec, executable_pipeline
 from ...search.mlir import (
     CompileFailed,
@@ -34,12 +43,10 @@ _LINKER_KILLED = re.compile(
 # What the linker says, or the compiler, where a disk or a user's quota is full.
 _FULL = re.compile(rb"[^\n]*(No space left on device|Disk quota exceeded)")
 _ROOM = "make room, then go on where it stopped"
-
-# What Python, C++, LLVM, NumPy, Z3 and the loader say where the system refuses memory.
-NO_MEMORY = re.compile(
-    r"MemoryError|std::bad_alloc|LLVM ERROR: out of memory|Cannot allocate memory"
-    r"|failed to map segment from shared object|can't start new thread"
-    r"|OpenBLAS error: Memory allocation still failed|libz3\S* not found"
+# What compilers say of a program of theirs that SIGKILL ended, or that got no memory: GCC, Clang.
+_PART_KILLED = re.compile(
+    r"Killed signal terminated program|terminated with signal 9|unable to execute command: Killed"
+    r"|out of memory allocating"
 )
 
 
@@ -119,8 +126,7 @@ def answer(request: CompileRequest | AssembleRequest | BuildRequest) -> CompileR
     except CompileFailed as error:
         seconds = time.perf_counter() - start
         words = _said_since(said)
-        if full := _FULL.search(words + error.details.encode()):
-            raise NoRoomError(full[0].decode(errors="replace").strip(), _ROOM) from error
+        _check_room(words + error.details.encode())
         return CompileReply(
             error=str(error),
             details=error.details,
@@ -141,12 +147,14 @@ def _compile(request: CompileRequest | AssembleRequest) -> tuple[bytes, tuple[st
         parts = [path.read_text() for path in request.parts]
         return assemble(request.host.read_text(), parts, request.flags), ()
     spec = _write_spec(request)
-    if request.makes == SPLIT:
-        split = split_module(request.source, request.flags, spec)
-        return json.dumps(asdict(split)).encode(), ()
-    if request.makes == EXECUTABLE:
-        return compile_executable(request.source, request.flags, spec)
-    return compile_with_spec(request.source, request.flags, spec)
+    module = (request.source, request.flags, spec)
+    try:
+        if request.makes == SPLIT:
+            return json.dumps(asdict(split_module(*module))).encode(), ()
+        compiles = compile_executable if request.makes == EXECUTABLE else compile_with_spec
+        return compiles(*module)
+    except SpecRefusedError as error:  # of a configuration that a plug-in rendered
+        raise CompileFailed([str(error)]) from None
 
 
 def _build(request: BuildRequest) -> CompileReply:
@@ -158,19 +166,24 @@ def _build(request: BuildRequest) -> CompileReply:
     try:
         pipeline.build(request.dispatch, request.candidate, request.executable)
         digest = executable_digest(request.executable.read_bytes())
+    except ResumableError:
+        raise  # it says nothing of the candidate
     except subprocess.CalledProcessError as failure:
         said = failure.stderr or failure.stdout or b""
         details = said if isinstance(said, str) else said.decode(errors="replace")
         program = failure.cmd if isinstance(failure.cmd, str) else failure.cmd[0]
         error = f"{program} gave {failure.returncode}: {_error_line(details)}"
-        killed = failure.returncode == -signal.SIGKILL or NO_MEMORY.search(details) is not None
+        killed = failure.returncode == -signal.SIGKILL
     except Exception as failure:  # another package's
         if isinstance(failure, OSError) and is_full(failure):
             raise write_error(request.executable, failure, "make room") from failure
         error = f"{type(failure).__name__}: {first_line(failure)}"
         details = traceback.format_exc()
-        killed = isinstance(failure, OSError) and failure.errno == errno.ENOMEM
+        killed = isinstance(failure, OSError) and is_out_of_memory(failure)
     seconds = time.perf_counter() - start
+    told = f"{error}\n{details}"
+    _check_room(told.encode(errors="replace"))
+    killed = killed or any(trouble.search(told) for trouble in (NO_MEMORY, _PART_KILLED))
     return CompileReply(
         error=error, details=details, digest=digest, seconds=seconds, linker_killed=killed
     )
@@ -180,6 +193,16 @@ def _error_line(said: str) -> str:
     """The first line of a compiler's that says what is wrong."""
     lines = said.strip().splitlines() or ["it said nothing"]
     return next((line for line in lines if "error" in line), lines[0])
+
+
+def _check_room(said: bytes) -> None:
+    """Tells a full disk from what is wrong with a candidate.
+
+    Raises:
+        NoRoomError: a compiler, or what it starts, said so.
+    """
+    if full := _FULL.search(said):
+        raise NoRoomError(full[0].decode(errors="replace").strip(), _ROOM)
 
 
 def _write_spec(request: CompileRequest) -> Path | None:

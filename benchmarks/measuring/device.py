@@ -32,6 +32,8 @@ SETUP_TIMEOUT = 600.0
 GRACE, SLOWEST = 5.0, 50.0
 # A GPU's driver compiles a kernel when it first runs: lavapipe took up to 8 s.
 DRIVER_COMPILE_SECONDS = 30.0
+# Of comparing each value of the outputs, of which a kernel's time says nothing.
+COMPARE_SECONDS = 100e-9
 # Other tenants of a machine only ever slow a run down. Over 30 repeats of 60 ms on a shared one,
 # the 10th percentile of the runs varied by 15 %, their median by 30 %; the ratios of both agreed.
 TIMING_QUANTILE = 0.1
@@ -43,6 +45,7 @@ KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 1024**2), "MALLOC_TRIM_THRESHO
 # what it takes itself, such as shared memory, they say other things.
 _NO_MEMORY = re.compile(
     r"MemoryError|bad_alloc|Cannot allocate memory|OUT_OF_\w*MEMORY|hipErrorOutOfMemory"
+    r"|allocator failed the request"
 )
 
 HANDLER = "frontrunner.benchmarks.measuring.kernel:answer"
@@ -218,6 +221,9 @@ class Device:
         limit = time_limit(request.seconds, self.baseline_us)
         if not shares_cores(self.uri):
             limit += DRIVER_COMPILE_SECONDS
+        if request.verify:
+            outputs = self._setup.call.outputs
+            limit += COMPARE_SECONDS * sum(math.prod(shape) for shape, _ in outputs)
         for last in (False, True):
             if not self._child.running:
                 self.start()

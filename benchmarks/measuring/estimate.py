@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from .outcome import BASELINE
 
 STEPS = 10
-# The noise of one measurement where there are not enough to tell.
+# The noise of one measurement where too few tell it: so many, of candidates with so many rounds.
 USUAL_NOISE = 0.15
-ENOUGH = 30
+ENOUGH, ENOUGH_ROUNDS = 30, 3
 # Of a normal distribution: the interquartile range over the standard deviation, and the standard
 # error of the median over that of the mean.
 IQR_PER_DEVIATION = 1.35
@@ -92,7 +92,9 @@ def polish(repeats: Sequence[Repeat]) -> dict[int, Estimate]:
         own = _medians(logs - drift[block], item)
         drift = _medians(logs - own[item], block)
     noise = logs - drift[block] - own[item]
-    usual = _spread(noise) / IQR_PER_DEVIATION if len(noise) >= ENOUGH else USUAL_NOISE
+    # Of what was measured once none is left, nor of a baseline that its blocks take for drift.
+    telling = noise[(np.bincount(item)[item] >= ENOUGH_ROUNDS) & (item != baseline)]
+    usual = _spread(telling) / IQR_PER_DEVIATION if len(telling) >= ENOUGH else USUAL_NOISE
     found = {}
     for at, index in enumerate(indices.tolist()):
         mine = noise[item == at]

@@ -77,19 +77,24 @@ class Tolerance:
         return min(_MOST[which], summed * math.sqrt(self.reduction) + rounded)
 
     def find_mismatch(
-        self, outputs: Array, expected: Array, at: tuple[Positions, ...] | None = None
+        self,
+        outputs: Array,
+        expected: Array,
+        at: tuple[Positions, ...] | None = None,
+        size: float | None = None,
     ) -> str | None:
         """None if outputs agree with what is expected, else where they differ most.
 
         Args:
             at: the positions of what is expected among the outputs; None if it is all of them.
+            size: as `size_of` gives it for what is expected, where that was asked before.
         """
         got = outputs if at is None else outputs[at]
         if got.shape != expected.shape:
             return f"shape {got.shape}, expected {expected.shape}"
         if not got.size:
             return None
-        errors = self._errors(got.reshape(-1), expected.reshape(-1))
+        errors = self._errors(got.reshape(-1), expected.reshape(-1), size)
         if errors.largest > self.worst:
             most = errors.at
             place = np.unravel_index(most, got.shape) if at is None else [x[most] for x in at]
@@ -101,20 +106,24 @@ class Tolerance:
             return f"values are off by {typical:.2%} of their size, expected {self.typical:.2%}"
         return None
 
+    def size_of(self, expected: Array) -> float:
+        """What errors are relative to: how large the values are."""
+        return _size(expected.reshape(-1), self.dtype)
+
     def _numbers(self, values: Array) -> Array:
         return as_float(values, self.dtype) if self.dtype in _EPSILON else values.astype(np.int64)
 
-    def _errors(self, got: Array, expected: Array) -> _Errors:
+    def _errors(self, got: Array, expected: Array, size: float | None) -> _Errors:
         """Of all values: relative ones of floats, else differences."""
         if self.dtype not in _EPSILON:
-            return self._integer_errors(got, expected)
-        errors, size = _Errors(), _size(expected, self.dtype)
+            return self._integer_errors(got, expected, size)
+        errors, size = _Errors(), self.size_of(expected) if size is None else size
         for start, one, other in _pieces(got, expected):
             a, b = as_float(one, self.dtype), as_float(other, self.dtype)
             errors.add(start, relative_error(a, b, size))
         return errors
 
-    def _integer_errors(self, got: Array, expected: Array) -> _Errors:
+    def _integer_errors(self, got: Array, expected: Array, size: float | None) -> _Errors:
         """Of integers that are rounded sums of floats, few may be one off.
 
         A sum is rounded the other way where it is less off than it is from the middle of two
@@ -131,7 +140,8 @@ class Tolerance:
                 but_rounded.add(start, np.where(one_off, 0.0, error))
         if self.sums not in _EPSILON:
             return errors
-        few = max(1.0, self._allowed(0) * max(1.0, _size(expected, self.dtype)) * got.size)
+        size = self.size_of(expected) if size is None else size
+        few = max(1.0, self._allowed(0) * max(1.0, size) * got.size)
         return but_rounded if rounded <= few else errors
 
 

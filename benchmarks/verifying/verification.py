@@ -30,6 +30,8 @@ class Verification:
         self, call: Call, inputs: Sequence[Array], expected: Sequence[Array], seed: int
     ) -> None:
         self._call, self._expected = call, expected
+        pairs = zip(call.outputs, expected, strict=True)
+        self._sizes = [call.tolerance(t).size_of(values) for (_, t), values in pairs]
         dtypes = [dtype for _, dtype in call.inputs]
         self._sample: Sample | None = None
         if call.formula is not None and call.formula.terms <= MOST_TERMS:
@@ -46,8 +48,11 @@ class Verification:
         return wrong
 
     def _find_difference(self, outputs: Sequence[Array]) -> str | None:
-        pairs = zip(self._call.outputs, outputs, self._expected, strict=True)
-        found = (self._call.tolerance(t).find_mismatch(a, b) for (_, t), a, b in pairs)
+        compared = zip(self._call.outputs, outputs, self._expected, self._sizes, strict=True)
+        found = (
+            self._call.tolerance(t).find_mismatch(a, b, size=size)
+            for (_, t), a, b, size in compared
+        )
         return next((wrong for wrong in found if wrong is not None), None)
 
     def _find_inexact(self, outputs: Sequence[Array]) -> str | None:

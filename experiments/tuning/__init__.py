@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .folder import RunFolder, read_run_files, run_files, unwritable_error, write_text
     from .journal import Journal, LoggedOutcomes, read_outcomes
     from .manifest import RunManifest, RunSetup, check_cluster, check_flags, version_mismatch
-    from .options import TuneOptions, dispatch_name
+    from .options import MOST_CANDIDATES, TuneOptions, dispatch_name
     from .preparation import digest_of_file, notify_of, prepare, usual_ranker
     from .result import SPEC, TuneResult, expectation_comment
     from .runs import make_usual_runner, resume_run, start_run
@@ -20,6 +20,7 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "MOST_CANDIDATES",
     "SPEC",
     "CompileResult",
     "Journal",

@@ -168,18 +168,18 @@ class Session:
             if self.tracked:
                 self.tracker.start(self.folder.path.name, self._params(), self._tags())
             runner = self.make_runner(self.folder, self.options, self.dispatch, self.render_config)
-            stack.callback(runner.close)
-            self.observer.on_phase("trying the compiler's default")
-            times_us = runner.start(self.journal.outcomes)
-            if times_us and isinstance(runner, MeasuringRunner):
-                result: Result = self._tune(runner, next(iter(times_us.values())))
-            else:
-                result = self._compile(runner)
-            write_text(self.folder.result, result.to_json())
-            if self.tracked:
-                self.tracker.log_page(self.folder.path)
-            self._track(result)
-        shutil.rmtree(self.folder.work, ignore_errors=True)
+            with closing(runner):
+                self.observer.on_phase("trying the compiler's default")
+                times_us = runner.start(self.journal.outcomes)
+                if times_us and isinstance(runner, MeasuringRunner):
+                    result: Result = self._tune(runner, next(iter(times_us.values())))
+                else:
+                    result = self._compile(runner)
+                write_text(self.folder.result, result.to_json())
+                if self.tracked:
+                    self.tracker.log_page(self.folder.path)
+                self._track(result)
+            shutil.rmtree(self.folder.work, ignore_errors=True)
         return result
 
     def _compile(self, runner: Runner) -> CompileResult:

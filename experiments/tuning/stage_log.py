@@ -29,6 +29,8 @@ class Judgement:
         value: less is better; None where the command gave no number.
         reason: why it may not go on, in words.
         model: the digest of the stage's model; empty where it has none.
+        script: the digests of the files of the stage's command; empty where it has none, and in
+            older logs.
     """
 
     stage: int
@@ -37,6 +39,7 @@ class Judgement:
     value: float | None = None
     reason: str = ""
     model: str = ""
+    script: str = ""
 
 
 class StageLog:

@@ -23,15 +23,17 @@ verified, whatever the stages are.
 from __future__ import annotations
 
 import math
+import os
 import shlex
 import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from ...benchmarks.measuring import MAX_FINALISTS
-from ...core import InputError, check_file, decode, describe_error, read_limited
+from ...core import InputError, check_file, decode, describe_error, max_bytes, read_limited
 from ...search import check_rendered
 
 SCREEN, HEATS, COMMAND, MODEL = "screen", "heats", "command", "model"
@@ -114,6 +116,17 @@ class Stage:
         for name, path in files.items():
             words = [word.replace(name, str(path)) for word in words]
         return words
+
+    def scripts(self) -> list[Path]:
+        """Files that say what the command does: its program, and the first that this is given.
+
+        Those after `{vmfb}` and the like may be the command's to write, such as a log.
+        """
+        words = list(takewhile(lambda word: "{" not in word, self.words({})))
+        given = list(filter(os.path.isfile, words[1:]))
+        files = map(Path, filter(os.path.isfile, [*words[:1], *given[:1]]))
+        readable = (path for path in files if os.access(path, os.R_OK))
+        return [path for path in readable if path.stat().st_size <= max_bytes()]
 
     def describe(self) -> str:
         """In words, as `heats` or `python eval.py {vmfb}`."""

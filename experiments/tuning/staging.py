@@ -119,10 +119,13 @@ class Staging:
         log = self._log
         assert log is not None
         model = digest_of_file(Path(stage.model)) if stage.model else ""
+        script = " ".join(map(digest_of_file, stage.scripts()))
 
         def said_before(index: int) -> Judgement | None:
             said = log.known.get((place, index))
-            return said if said is not None and said.model == model else None
+            if said is None or said.model != model or said.script not in ("", script):
+                return None
+            return said
 
         limit_s = math.inf if stage.minutes is None else 60 * stage.minutes
         with ExitStack() as stack:
@@ -143,7 +146,7 @@ class Staging:
                         "give a stage that passes it with --stages, and --resume the run",
                     )
                 passed = not said.reason
-                log.append(Judgement(place, index, passed, said.value, said.reason, model))
+                log.append(Judgement(place, index, passed, said.value, said.reason, model, script))
         said_of = {index: said_before(index) for index in (BASELINE, *chosen)}
         default = said_of[BASELINE]
         most = math.inf if default is None or default.value is None else default.value

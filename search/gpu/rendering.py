@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from ...core import Child, child_errors
+from ...core import Child, ChildTimeout, KilledError, child_errors
 from ..problem import Problem
 from ..space import CannotRender
 
@@ -84,11 +84,14 @@ def ask_renderer(request: Any) -> Any:
 
     Raises:
         CannotRender: there is none.
-        KilledError: the child was killed, twice.
+        KilledError: the child was killed, twice, got no memory, or was too slow to answer.
     """
     failed = "the compiler cannot express a configuration"
     with child_errors("writing configurations", CannotRender, failed), _TURN:
-        return _child().call_with_retry(request, timeout=TIMEOUT)
+        try:
+            return _child().call_with_retry(request, timeout=TIMEOUT)
+        except ChildTimeout as late:  # no configuration takes as long: the machine is too busy
+            raise KilledError(f"writing configurations gave {late}") from late
 
 
 def render(configure: Callable[..., GpuConfig], *given: Any) -> str:

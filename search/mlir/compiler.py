@@ -212,7 +212,8 @@ def configure_module(
 
     Raises:
         CompileFailed: the module or the spec does not parse, or the compiler refuses it.
-        InputError: they do more than compute, or than match and configure.
+        InputError: the module does more than compute.
+        SpecRefusedError: the spec does more than match and configure.
     """
     path = ""
     try:

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from iree.compiler import ir
 
-from ...core import InputError, shorten
+from ...core import InputError, SpecRefusedError, shorten
 from ..backend import known_backends
 from .walking import new_context
 
@@ -84,7 +84,7 @@ def check_spec(text: bytes, name: str = "the tuning spec") -> None:
     """Refuses a tuning spec with anything that does more than match and configure.
 
     Raises:
-        InputError: naming the first thing that does.
+        SpecRefusedError: naming the first thing that does.
         NotMlir: it does not parse.
     """
     with spec_context():
@@ -123,7 +123,7 @@ def check_module(module: ir.Module, name: str, *, spec: bool) -> None:
     what = next(_found(module.operation, spec), None)
     if what is not None:
         does = "match and configure" if spec else "compute on tensors"
-        raise InputError(
+        raise (SpecRefusedError if spec else InputError)(
             f"{name} holds {what}, which does more than {does}",
             "remove it; frontrunner compiles nothing that could reach beyond the compiler",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import resource
@@ -17,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from frontrunner.core import InputError, temporary
+from frontrunner.core import InputError, WorkError, children, temporary
 from frontrunner.core.children import (
     Child,
     ChildDied,
@@ -27,7 +28,7 @@ from frontrunner.core.children import (
 )
 
 HANDLERS = """
-import os, resource, signal, subprocess, sys, threading, time
+import contextlib, os, resource, signal, subprocess, sys, threading, time
 from pathlib import Path
 from frontrunner.core import InputError
 
@@ -56,6 +57,10 @@ def handle(request):
         raise InputError("no good", "do better")
     if request == "fail":
         raise KeyError("missing")
+    if isinstance(request, signal.Signals):
+        with contextlib.suppress(OSError):  # of SIGKILL it cannot be told
+            signal.signal(request, signal.SIG_DFL)
+        os.kill(os.getpid(), request)
     if request == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     if isinstance(request, int) and request > 1000:  # bytes to take
@@ -124,12 +129,66 @@ def test_a_hang_ends_at_the_timeout(handler: str) -> None:
 KILLED = r"killed by SIGKILL \((peak (below )?\d+\.\d GB; )?\d+\.\d of \d+\.\d GB were free\)"
 
 
-def test_a_kill_from_outside_is_no_crash(handler: str) -> None:
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        (signal.SIGKILL, KILLED),
+        (signal.SIGTERM, "killed by SIGTERM"),
+        (signal.SIGINT, "killed by SIGINT"),
+        (signal.SIGHUP, "killed by SIGHUP"),
+    ],
+)
+def test_a_kill_from_outside_is_no_crash(handler: str, how: signal.Signals, says: str) -> None:
     with Child(handler) as child:
         with pytest.raises(ChildKilled) as caught:
-            child.call("killed")
-        assert re.fullmatch(KILLED, str(caught.value))
+            child.call(how)
+        assert re.fullmatch(says, str(caught.value))
         assert child.call("after")[0] == "after"
+
+
+@pytest.mark.parametrize("why", [errno.ENOMEM, errno.EAGAIN])
+def test_one_that_the_system_does_not_start_is_no_crash(
+    handler: str, why: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(why, os.strerror(why))
+
+    with Child(handler) as child:
+        with monkeypatch.context() as patch:
+            patch.setattr(subprocess, "Popen", refuse)
+            with pytest.raises(ChildKilled, match=f"^not started: {os.strerror(why)}$"):
+                child.call("before")
+            with started_ahead([Child(handler)]):
+                pass
+        assert child.call("after")[0] == "after"
+
+
+def test_one_that_does_not_end_is_given_up(handler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that waits for a driver, where no signal reaches it."""
+    with Child(handler) as child:
+        child.call("before")
+        process = child._process
+        assert process is not None
+        with monkeypatch.context() as patch:
+            patch.setattr(children, "END_SECONDS", 0.0)
+            patch.setattr(os, "waitid", lambda *_: None)
+            with pytest.raises(WorkError, match=f"process {process.pid} was killed, and does not"):
+                child.call("hang", timeout=0.2)
+        assert process.wait() == -signal.SIGKILL
+        assert child.call("after")[0] == "after"
+
+
+def test_one_that_takes_no_request_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is larger than the system keeps for it would wait for ever."""
+    (tmp_path / "deaf_for_tests.py").write_text("import threading\nthreading.Event().wait()\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(children, "SEND_SECONDS", 1)
+    with Child("deaf_for_tests:handle") as child:
+        with pytest.raises(ChildTimeout, match="no answer within 1 s"):
+            child.call(bytes(1 << 24))
+        assert not child.running
 
 
 def test_the_memory_of_a_killed_child_is_told(handler: str) -> None:

@@ -129,6 +129,27 @@ def test_a_pool_tells_what_was_killed_twice() -> None:
         assert pool.run(Work(0), "a") == "A"
 
 
+@pytest.mark.parametrize("most", [0, 1])
+def test_a_pool_whose_threads_do_not_start_can_be_asked_later(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[threading.Thread] = []
+    begin = threading.Thread.start
+
+    def begin_some(thread: threading.Thread) -> None:
+        if len(begun) == most:
+            raise RuntimeError("can't start new thread")
+        begun.append(thread)
+        begin(thread)
+
+    with ChildPool("nobody:nothing", 2) as pool:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", begin_some)
+            with pytest.raises(KilledError, match="the system starts no 2 threads"):
+                list(pool.map(Work(0), ["a", "b"]))
+        assert list(pool.map(Work(0), ["a", "b"])) == ["A", "B"]
+
+
 def test_all_of_a_pool_may_be_killed_at_once() -> None:
     """Each then tries again alone, and nobody waits for ever."""
     met, seen = threading.Barrier(4), set()

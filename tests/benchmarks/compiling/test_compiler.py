@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from frontrunner.benchmarks.compiling import worker
 from frontrunner.benchmarks.compiling.compiler import CompileJob, CompilePool, Compiler
+from frontrunner.benchmarks.compiling.worker import BuildRequest, CompileReply
 from frontrunner.benchmarks.measuring.outcome import CompileOutcome
-from frontrunner.core import NoRoomError, WorkError, temporary
+from frontrunner.core import KilledError, NoRoomError, WorkError, temporary
 from frontrunner.core.children import Child, ChildDied, ChildTimeout
 from frontrunner.search import Dispatch, build_spaces, spec_of
 from frontrunner.search.enumeration.enumeration import sample
-from frontrunner.search.mlir import spec_text
+from frontrunner.search.mlir import DEFAULT_FORM, spec_text
 
 HUGE = (
     "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
@@ -70,6 +77,15 @@ def test_a_spec_that_does_not_parse_is_a_failure(compiler: Compiler) -> None:
     assert compiled.kind == "compile_failed"
 
 
+def test_a_spec_that_does_more_is_a_failure(matmul: Dispatch, compiler: Compiler) -> None:
+    text = spec(matmul, matmul.default).replace(f"{DEFAULT_FORM}, ", "")
+    match = "%updated_root = transform.foreach_match"
+    more = text.replace(match, f"transform.print %arg0 : !transform.any_op\n  {match}")
+    (compiled,) = compiler.compile([("more", more)])
+    assert compiled.kind == "compile_failed"
+    assert "holds transform.print, which does more than match and configure" in compiled.reason
+
+
 def test_a_compiler_crash_costs_one_candidate(matmul: Dispatch, tmp_path: Path) -> None:
     # LLVM aborts the process on a CPU that it does not know.
     source = matmul.source.replace(f'cpu = "{matmul.target.arch}"', 'cpu = "nonesuch"')
@@ -83,16 +99,22 @@ def test_a_compiler_crash_costs_one_candidate(matmul: Dispatch, tmp_path: Path) 
         assert compiler.baseline().kind == "ok"
 
 
+@pytest.mark.parametrize("what", ["temporary files", "executables"])
 def test_a_full_disk_is_no_compiler_crash(
-    matmul: Dispatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    matmul: Dispatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     """It would be journaled, and reported to IREE."""
+    place = tmp_path if what == "executables" else Path(tempfile.gettempdir())
+    usage = shutil.disk_usage(tmp_path)
     with Compiler(matmul, tmp_path, jobs=1) as compiler:
         monkeypatch.setattr(Child, "call", died)
         assert compiler.baseline().kind == "crashed"
-        full = shutil.disk_usage(tmp_path)._replace(free=1000)
-        monkeypatch.setattr(temporary.shutil, "disk_usage", lambda path: full)
-        with pytest.raises(WorkError, match="no room for temporary files"):
+        monkeypatch.setattr(
+            temporary.shutil,
+            "disk_usage",
+            lambda path: usage._replace(free=1000) if path == place else usage,
+        )
+        with pytest.raises(WorkError, match=f"no room for {what} in {place}"):
             compiler.baseline()
 
 
@@ -141,6 +163,65 @@ def test_what_gets_no_memory_is_compiled_again(
     (outcome,) = compiler.compile([("a", "")])
     assert outcome.kind == "killed"
     assert "the compiler got no memory" in outcome.reason
+
+
+def gave(said: str) -> subprocess.CalledProcessError:
+    """What a compiler that a pipeline starts ends with."""
+    return subprocess.CalledProcessError(1, ["cc"], stderr=said.encode())
+
+
+def build(error: Exception, folder: Path, monkeypatch: pytest.MonkeyPatch) -> CompileReply:
+    """What the compile worker answers where a pipeline raises this."""
+
+    class Failing:
+        def build(self, dispatch: Dispatch, candidate: Mapping[str, int], executable: Path) -> None:
+            raise error
+
+    monkeypatch.setattr(worker, "executable_pipeline", lambda name: Failing())
+    dispatch: Any = None
+    return worker.answer(BuildRequest("CKernel", dispatch, {}, folder / "00000.vmfb"))
+
+
+@pytest.mark.parametrize(
+    ("error", "killed"),
+    [
+        (gave("cc: fatal error: Killed signal terminated program cc1"), True),
+        (gave("collect2: fatal error: ld terminated with signal 9 [Killed]"), True),
+        (gave("cc1: out of memory allocating 65536 bytes"), True),
+        (MemoryError(), True),
+        (BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable"), True),
+        (RuntimeError("std::bad_alloc"), True),
+        (gave("kernel.c:3: error: too many rows"), False),
+        (WorkError("too many rows"), False),
+    ],
+    ids=str,
+)
+def test_a_build_without_memory_is_no_fault_of_the_candidate(
+    error: Exception, killed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply = build(error, tmp_path, monkeypatch)
+    assert reply.error
+    assert reply.linker_killed == killed
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (gave("kernel.c\ncc: error: kernel.o: No space left on device"), NoRoomError),
+        (RuntimeError("[Errno 28] No space left on device"), NoRoomError),
+        (NoRoomError("a cache is full"), NoRoomError),
+        (KilledError("cc was killed by SIGKILL"), KilledError),
+    ],
+    ids=str,
+)
+def test_a_build_that_ended_from_outside_can_be_resumed(
+    error: Exception,
+    raised: type[Exception],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(raised):
+        build(error, tmp_path, monkeypatch)
 
 
 def test_compiling_takes_at_most_the_timeout(matmul: Dispatch, tmp_path: Path) -> None:

@@ -6,10 +6,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from frontrunner.benchmarks.measuring import chips
+from frontrunner.benchmarks.bundle import run
+from frontrunner.benchmarks.measuring import Budget, chips
 from frontrunner.benchmarks.measuring.chips import (
     LEAST_PRIORITY,
     TASKS,
@@ -43,6 +46,17 @@ def test_a_device_must_run_what_the_backend_makes() -> None:
 def test_a_device_is_named_once() -> None:
     with pytest.raises(InputError, match="'cuda://0' is named twice"):
         check_uris(["cuda://0", "cuda://1", "cuda://0"])
+
+
+def test_a_bundle_measures_no_device_in_two_lanes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = SimpleNamespace(drivers=("cuda",), arch="sm_90", subgroup_sizes=())
+    monkeypatch.setattr(run, "Bundle", lambda path: SimpleNamespace(manifest=manifest))
+    monkeypatch.setattr(chips, "chip_of", lambda uri: chips.Chip("NVIDIA H100", "GPU-a1"))
+    devices, out = ["cuda", "cuda://0"], tmp_path / "results.jsonl"
+    with pytest.raises(InputError, match="cuda and cuda://0 are one device"):
+        run.run_bundle(tmp_path / "a.bundle", devices, out, Budget(), print)
 
 
 @pytest.mark.parametrize("driver", ["cuda", "hip", "vulkan"])

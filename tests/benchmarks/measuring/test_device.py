@@ -8,7 +8,9 @@ import pytest
 
 from frontrunner.benchmarks.compiling import call_of
 from frontrunner.benchmarks.measuring.device import Device, RunFailed
+from frontrunner.benchmarks.measuring.kernel import MeasureRequest
 from frontrunner.benchmarks.measuring.outcome import CompileOutcome
+from frontrunner.benchmarks.measuring.timing import Timing
 from frontrunner.benchmarks.verifying.call import Call
 from frontrunner.core import Child, InputError, WorkError
 from frontrunner.search import Dispatch
@@ -149,6 +151,23 @@ def test_a_time_is_the_tenth_percentile_of_the_runs(
     assert device.measure(Path("any.vmfb"), 0.1) == 11
 
 
+def test_comparing_many_values_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of a quick kernel says nothing of it."""
+    limits: list[float] = []
+
+    def call(child: Child, request: object, timeout: float = 0.0) -> Timing:
+        if isinstance(request, MeasureRequest):
+            limits.append(timeout)
+        return Timing((1.0,))
+
+    monkeypatch.setattr(Child, "call", call)
+    device = Device("local-sync", Call("run", (), (((1000, 1000), "f32"),), 1), None, 0)
+    for verify in (False, True):
+        device.measure(Path("any.vmfb"), 0.0, verify=verify)
+    plain, verified = limits
+    assert verified - plain == pytest.approx(0.1)
+
+
 # Of what is below zero there is no logarithm, and so no finite sum.
 LOG_SUMS = """
 func.func @sums(%a: tensor<96x512xf32>) -> tensor<96xf32> {
@@ -203,6 +222,7 @@ def test_what_never_gives_anything_is_refused(tmp_path: Path) -> None:
     [
         "MemoryError: Unable to allocate 32.0 KiB for an array",
         "HIP driver error 'hipErrorOutOfMemory' (2): out of memory",
+        "RESOURCE_EXHAUSTED; allocator failed the request",
     ],
 )
 def test_short_memory_is_no_fault_of_the_kernel(

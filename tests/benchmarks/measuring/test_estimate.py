@@ -61,6 +61,20 @@ def test_the_error_is_what_it_says():
     assert np.std(off) == pytest.approx(np.mean(said), rel=0.35)
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_few_rounds_say_nothing_of_the_noise(rounds: int) -> None:
+    """After the first, all would seem exact, and what was disturbed in it would stay slow."""
+    rng, candidates = np.random.default_rng(0), 640
+    repeats = []
+    for block in range(rounds * candidates // 16):
+        first = 16 * block % candidates
+        for index in (BASELINE, *range(first, first + 16)):
+            repeats.append(Repeat(index, float(np.exp(rng.normal(0, 0.01))), block, "x"))
+    error, usual = estimates(repeats)[0].error, Estimate.of_one(1.0).error
+    assert error > 0
+    assert (error > usual / 2) == (rounds < 3)
+
+
 def test_a_stolen_machine_spoils_no_estimate():
     repeats = [
         Repeat(

@@ -221,7 +221,9 @@ def test_a_compiler_without_memory_is_no_fault_of_what_it_compiles(alone: Compil
     used = int(Path(f"/proc/{process.pid}/statm").read_text().split()[0]) * resource.getpagesize()
     resource.prlimit(process.pid, resource.RLIMIT_AS, (used, used))
     (compiled,) = alone.compile([("again", None)])
-    assert compiled.kind in ("ok", "killed"), compiled.reason
+    # Another process has memory; one whose linker did not start is tried again itself.
+    replaced = alone._all[0]._process is not process
+    assert compiled.kind == ("ok" if replaced else "killed"), compiled.reason
 
 
 @pytest.mark.parametrize(("kills", "kind"), [(1, "ok"), (2, "killed")])

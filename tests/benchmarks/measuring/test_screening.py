@@ -108,9 +108,35 @@ def test_failures_are_outcomes_and_what_was_said_is_passed_on() -> None:
     assert outcomes[1].relative is None
 
 
+class Held(Chip):
+    """One that measures no second candidate before somebody waits for threads to end."""
+
+    def __init__(self, uri: str, awaited: threading.Event) -> None:
+        super().__init__(uri, 1.0)
+        self.awaited = awaited
+
+    def measure(self, executable: Path, seconds: float, **more: Any) -> float:
+        assert not self.measured or self.awaited.wait(30)
+        return super().measure(executable, seconds, **more)
+
+
+@pytest.fixture
+def awaited(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Whether somebody waits for a thread to end."""
+    found, join = threading.Event(), threading.Thread.join
+
+    def told(self: threading.Thread, timeout: float | None = None) -> None:
+        found.set()
+        join(self, timeout)
+
+    monkeypatch.setattr(threading.Thread, "join", told)
+    return found
+
+
 @pytest.mark.parametrize("uris", [("local-task",), ("cuda://0", "cuda://1")])
-def test_a_batch_may_be_left_early(uris: tuple[str, ...]) -> None:
-    chips = [Chip(uri, 1.0) for uri in uris]
+def test_a_batch_may_be_left_early(uris: tuple[str, ...], awaited: threading.Event) -> None:
+    chips = [Held(uri, awaited) for uri in uris]
     batch = measuring(*chips).measure(ready(*map(str, range(10, 90))))
     assert next(batch)[1].kind == "ok"
     batch.close()  # type: ignore[attr-defined]
+    assert max(len(chip.measured) for chip in chips) in (1, 2)

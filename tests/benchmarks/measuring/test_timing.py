@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from frontrunner.benchmarks.measuring import kernel
 from frontrunner.benchmarks.measuring.timing import time_runs
+from frontrunner.benchmarks.verifying import Array
 
 
 class Clock:
@@ -51,3 +56,41 @@ def test_it_takes_the_time_that_is_given_and_the_least_number(clock: Clock) -> N
 
 def test_what_is_slower_than_the_limit_is_given_up(clock: Clock) -> None:
     assert len(time_runs(clock.run, 1.0, give_up_us=19.0, least=3).samples_us) == 3
+
+
+class Kernel:
+    """One whose runs take so many microseconds, the last of them again and again."""
+
+    def __init__(self, clock: Clock, took_us: Sequence[float]) -> None:
+        self.clock, self.took_us, self.runs = clock, took_us, 0
+
+    def run(self, arguments: object, *, repeated: bool = False) -> None:
+        self.clock.now += 1e-6 * self.took_us[min(self.runs, len(self.took_us) - 1)]
+        self.runs += 1
+
+    def outputs(self, arguments: object) -> list[Array]:
+        self.run(arguments)
+        return []
+
+
+@pytest.mark.parametrize(
+    ("took_us", "samples_us", "runs"),
+    [
+        ([200_000, 100], [100, 100, 100], 5),
+        ([200_000], [200_000], 2),
+        ([100], [100, 100, 100], 4),
+    ],
+    ids=["stalled once", "slow", "fast"],
+)
+def test_a_first_run_that_stalls_is_not_the_time(
+    clock: Clock, took_us: list[float], samples_us: list[float], runs: int
+) -> None:
+    """Where a control group has a share of the CPU, any run may wait for the next period."""
+    loaded = Kernel(clock, took_us)
+    device: Any = object.__new__(kernel._Device)
+    device.arguments, device.repeats, device.compiles_late = None, False, False
+    device._leave_other_values, device._find_mismatch = None, lambda outputs: None
+    device._load = lambda path: loaded
+    timing = device.measure(kernel.MeasureRequest(Path("any.vmfb"), 0.0, give_up_us=1_000.0))
+    assert timing.samples_us == pytest.approx(samples_us)
+    assert loaded.runs == runs

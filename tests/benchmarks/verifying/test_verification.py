@@ -12,7 +12,7 @@ import pytest
 from frontrunner.benchmarks.compiling import call_of
 from frontrunner.benchmarks.operations import Attention, Conv, Matmul, Operation, Types, narrow
 from frontrunner.benchmarks.runners import open_local_runner
-from frontrunner.benchmarks.verifying import Array, Call, Verification, make_inputs
+from frontrunner.benchmarks.verifying import Array, Call, Verification, make_inputs, tolerance
 from frontrunner.benchmarks.verifying import verification as module
 from frontrunner.core import decode
 from frontrunner.search import Dispatch, build_spaces
@@ -125,6 +125,21 @@ def test_sums_of_too_many_terms_are_not_computed(
     default = right.copy()
     default[:, 5] = 0
     assert Verification(call, inputs, [default], 0).default_is_exact
+
+
+def test_how_large_right_values_are_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, size = [], tolerance._size
+
+    def record(values: Array, dtype: str) -> float:
+        asked.append(dtype)
+        return size(values, dtype)
+
+    monkeypatch.setattr(tolerance, "_size", record)
+    floats, integers = (make_inputs([((100,), dtype)], 0)[0] for dtype in ("f32", "i8"))
+    call = Call("run", (), (((100,), "f32"), ((100,), "i8")), 4, "f32")
+    judge = Verification(call, [], [floats, integers], 0)
+    assert [judge.find_mismatch([floats, integers]) for _ in range(2)] == [None, None]
+    assert asked == ["f32", "i8"]
 
 
 def test_calls_travel_with_their_formula(verification: tuple[Call, list[Array], Array]) -> None:

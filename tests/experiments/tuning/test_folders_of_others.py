@@ -26,14 +26,10 @@ from frontrunner.experiments.tuning.journal import Journal
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.runs import resume_run, start_run
 
+from ...conftest import Ran
+
 MATMUL = Path(__file__).parents[2] / "data" / "matmul.mlir"
 COUNT = 6
-
-
-class Ran:
-    code: int
-    out: str
-    err: str
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,14 @@ from frontrunner.benchmarks.runners import ReplayRunner
 from frontrunner.core import InputError, Load
 from frontrunner.experiments.dataset import Provenance, Recording
 from frontrunner.experiments.observing import Observer
-from frontrunner.experiments.tuning import Journal, TuneOptions, TuneResult, resume_run, start_run
+from frontrunner.experiments.tuning import (
+    Journal,
+    TuneOptions,
+    TuneResult,
+    resume_run,
+    session,
+    start_run,
+)
 from frontrunner.experiments.tuning.folder import RunFolder
 from frontrunner.search.mlir import compile_with_spec
 from frontrunner.search.reading import read_dispatch
@@ -132,6 +140,28 @@ def test_a_runner_of_sixty_lines_is_all_that_another_host_takes(tmp_path: Path) 
     assert applies(result)
 
 
+def test_work_is_removed_before_another_session_may_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would have begun to compile there."""
+    made: list[ElsewhereRunner] = []
+    removed: list[Path] = []
+
+    def make(config: Callable[[int], str]) -> ElsewhereRunner:
+        made.append(ElsewhereRunner(config))
+        return made[-1]
+
+    def rmtree(path: Path, ignore_errors: bool = False) -> None:
+        with pytest.raises(InputError, match="another process is writing"):
+            Journal(path.parent / "outcomes.jsonl", 200, ["local-task"])
+        assert made[0].closed
+        removed.append(path)
+
+    monkeypatch.setattr(session, "shutil", SimpleNamespace(rmtree=rmtree))
+    run(tmp_path / "run", make)
+    assert removed == [tmp_path / "run" / "work"]
+
+
 def test_a_runner_elsewhere_needs_no_such_device_here(tmp_path: Path) -> None:
     class GpuRunner(ElsewhereRunner):
         device = "hip"
@@ -215,6 +245,36 @@ def test_what_a_runner_of_ones_own_measured_goes_on_with_one(tmp_path: Path) -> 
     again = package.resume(folder, budget=COUNT + 2, quiet=True, **given)
     assert isinstance(again, TuneResult)
     assert (first.candidates, again.candidates) == (COUNT, COUNT + 2)
+
+
+def test_a_spec_is_set_aside_where_nothing_is_faster_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class SlowRunner(ElsewhereRunner):
+        def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
+            standings = [FinalistResult(i, 0.5, (0.5, 0.5), 160.0, (0.5,)) for i in finalists]
+            return Finals(tuple(standings), 80.0, 0.01)
+
+    folder = tmp_path / "run"
+    before = run(folder, ElsewhereRunner)
+    assert before.spec is not None
+    written = before.spec.read_bytes()
+    observer, notes = Observer(), list[str]()
+    monkeypatch.setattr(observer, "notify", notes.append)
+    after = resume_run(
+        folder,
+        Budget(candidates=COUNT + 1),
+        observer,
+        tracked=False,
+        make_runner=lambda folder, options, dispatch, config: SlowRunner(config),
+    )
+    assert isinstance(after, TuneResult)
+    assert (after.winner, after.spec, after.speedup) == (None, None, 1.0)
+    assert not before.spec.exists()
+    earlier = folder / "spec.earlier.mlir"
+    assert earlier.read_bytes() == written
+    told = "nothing is faster beyond noise now; what an earlier session wrote is"
+    assert f"{told} {earlier}" in notes
 
 
 def test_what_observers_are_told_is_the_loops(tmp_path: Path) -> None:

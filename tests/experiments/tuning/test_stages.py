@@ -356,8 +356,9 @@ def test_nothing_is_no_list_of_stages() -> None:
         check_stages([])
 
 
-def test_another_model_in_the_same_file_is_asked_anew(tmp_path: Path) -> None:
-    model, asked = tmp_path / "model.mlir", []
+def asked_of(stage: Stage, path: Path) -> list[int]:
+    """Whom the stage is asked about, given what is in its log."""
+    asked: list[int] = []
 
     @contextmanager
     def open_judge(*_: object) -> Iterator[Judge]:
@@ -368,16 +369,35 @@ def test_another_model_in_the_same_file_is_asked_anew(tmp_path: Path) -> None:
         yield judge
 
     outcomes = {0: Outcome("ok", 50.0, 100.0, executable="a")}
-    stages = [Stage("screen"), Stage("model", model=str(model))]
+    with closing(StageLog(path, lambda _: None)) as log:
+        staging = Staging(
+            object(), outcomes, 100.0, log, open_judge, lambda _: None, lambda _: None
+        )  # type: ignore[arg-type]
+        finals, _ = staging.run([Stage("screen"), stage])
+    assert [standing.index for standing in finals.standings] == [0]
+    return asked
+
+
+@pytest.mark.parametrize("kind", ["model", "command"])
+def test_another_model_or_script_in_the_same_file_is_asked_anew(kind: str, tmp_path: Path) -> None:
+    """What a command writes, and is given after the module, is none of its scripts."""
+    file, log, said = tmp_path / "file", tmp_path / "log.txt", tmp_path / "stages.jsonl"
+    given = {"model": str(file), "command": f"sh {file} {{vmfb}} {log}"}
+    stage = Stage(kind, **{kind: given[kind]})
     found = []
     for text in ("first", "first", "second"):
-        model.write_text(text)
-        asked.clear()
-        with closing(StageLog(tmp_path / "stages.jsonl", lambda _: None)) as log:
-            staging = Staging(
-                object(), outcomes, 100.0, log, open_judge, lambda _: None, lambda _: None
-            )  # type: ignore[arg-type]
-            finals, _ = staging.run(stages)
-        assert [standing.index for standing in finals.standings] == [0]
-        found.append(list(asked))
+        file.write_text(text)
+        found.append(asked_of(stage, said))
+        log.write_text(f"{len(found)}")
     assert found == [[BASELINE, 0], [], [BASELINE, 0]]
+
+
+def test_older_logs_know_no_scripts(tmp_path: Path) -> None:
+    script, path = tmp_path / "eval.sh", tmp_path / "stages.jsonl"
+    script.touch()
+    stage = Stage("command", command=f"{script} {{vmfb}}")
+    assert asked_of(stage, path) == [BASELINE, 0]
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert all(line.pop("script") for line in lines)
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert asked_of(stage, path) == []
