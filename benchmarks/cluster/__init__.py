@@ -11,7 +11,7 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .client import Cluster
-    from .device_pool import DevicePool
+    from .device_pool import DevicePool, KeptDevice
     from .devices import ClusterDevices, open_devices
     from .host import Host
     from .local import hosts_of, open_cluster
@@ -32,6 +32,7 @@ __all__ = [
     "Host",
     "HostDescription",
     "HostLost",
+    "KeptDevice",
     "Offer",
     "OfferedDevice",
     "Work",

@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import wait as wait_for
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -136,12 +136,20 @@ class Cluster:
         work = replace(work, priority=self._priority)
         return self._ask(host, "frontrunner_do", work=to_serialize(work))
 
-    def send(self, host: HostDescription, path: Path, name: str, sender: str) -> None:
+    def send(
+        self,
+        host: HostDescription,
+        path: Path,
+        name: str,
+        sender: str,
+        needed: tuple[str, ...] = (),
+    ) -> None:
         """Sends a file of any size.
 
         Args:
             name: its digest, and what its own name ends in.
             sender: tells files apart that are sent to a host at the same time.
+            needed: names of files that the host keeps with it: they are used together.
 
         Raises:
             HostLost: the host is gone, or full.
@@ -156,7 +164,7 @@ class Cluster:
                 if not data:
                     raise WorkError(f"{path} changed while it was sent", "leave it alone")
                 left -= len(data)
-                piece = Piece(sender, offset, data, "" if left else name)
+                piece = Piece(sender, offset, data, "" if left else name, needed)
                 answer = self._ask(host, "frontrunner_keep", piece=to_serialize(piece))
                 if isinstance(answer.raised, HostFullError):
                     raise HostLost(first_line(answer.raised))
@@ -170,21 +178,19 @@ class Cluster:
         if not self.alive(host):
             raise self._lost(host, "is gone", HostGone)
         waiting = self._run(ask())
-        while True:
-            try:
-                answer = waiting.result(LOOK_SECONDS)
-            except NotYet:
-                # The work itself may end with an error of this type.
-                if waiting.done() or self._given_up.is_set() or not self.alive(host):
-                    waiting.cancel()
-                    raise self._lost(host, "is gone") from None
-            except Exception as error:  # Dask's own, of many kinds: the worker is not there
-                said = f"{type(error).__name__}: {first_line(error)}"
-                raise self._lost(host, f"does not answer: {said}") from error
-            else:
-                if not isinstance(answer, Answer):
-                    raise self._lost(host, f"answers something else: {type(answer).__name__}")
-                return answer
+        # Not by `result`, whose error of being late may also be that of the work.
+        while not wait_for([waiting], LOOK_SECONDS).done:
+            # What has been answered meanwhile cannot be cancelled any more.
+            if (self._given_up.is_set() or not self.alive(host)) and waiting.cancel():
+                raise self._lost(host, "is gone")
+        try:
+            answer = waiting.result()
+        except Exception as error:  # Dask's own, of many kinds: the worker is not there
+            said = f"{type(error).__name__}: {first_line(error)}"
+            raise self._lost(host, f"does not answer: {said}") from error
+        if not isinstance(answer, Answer):
+            raise self._lost(host, f"answers something else: {type(answer).__name__}")
+        return answer
 
     def tell(self, host: HostDescription, **what: str | float) -> None:
         """Tells a host something that it need not answer; who is gone is told nothing.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
@@ -14,6 +16,17 @@ from .client import AGAIN_SECONDS, ALONE_SECONDS
 from .messages import HostLost
 
 Found = TypeVar("Found")
+
+
+@dataclass
+class KeptDevice:
+    """The name of a device that is kept from one piece of work to the next; empty before."""
+
+    name: str = ""
+
+
+def _nothing(device: Device) -> None:
+    pass
 
 
 class DevicePool:
@@ -39,21 +52,30 @@ class DevicePool:
         self._worked = 0.0
         self._closed = False
         self._lost: set[str] = set()
-        self._busy: set[str] = set()  # of those that are not lost
+        self._busy: set[str] = set()  # but for lost ones that have not answered again
         self._devices: dict[str, Device] = {}
         self._free: SimpleQueue[str] = SimpleQueue()
         for name in names:
             self._free.put(name)
 
-    def run(self, do: Callable[[Device], Found]) -> Found:
+    def run(
+        self,
+        do: Callable[[Device], Found],
+        start: Callable[[Device], None] = _nothing,
+        kept: KeptDevice | None = None,
+    ) -> Found:
         """Does something on the next free device; where that is lost meanwhile, on another.
+
+        Args:
+            start: what the device is asked first: one that was lost is back once it has answered.
+            kept: of `keeping`: it is done on that device, and the device is kept.
 
         Raises:
             HostLost: there was none for long, or the pool is closed.
         """
         began = time.monotonic()
         while True:
-            name = self._next(began)
+            name = self._take(kept, began)
             if self._closed:
                 self._free.put(name)  # for the next one that waits
                 raise HostLost("the work was ended")
@@ -62,6 +84,8 @@ class DevicePool:
                     self._busy.add(name)
                 if name not in self._devices:
                     self._devices[name] = self._connect(name)
+                start(self._devices[name])
+                self._busy.add(name)
                 found = do(self._devices[name])
             except HostLost as lost:
                 if name not in self._lost:  # it may be tried again for minutes
@@ -74,16 +98,37 @@ class DevicePool:
                 later.start()
                 continue
             except BaseException:
-                self._done(name)  # it was there
+                self._done(name, kept)  # it was there
                 raise
-            self._done(name)
+            self._done(name, kept)
             return found
+
+    @contextmanager
+    def keeping(self) -> Iterator[KeptDevice]:
+        """For several pieces of work on one device, or on another once that is lost: see `run`."""
+        kept = KeptDevice()
+        try:
+            yield kept
+        finally:
+            if kept.name:
+                self._free.put(kept.name)
 
     def close(self) -> None:
         self._closed = True
         self._free.put("")  # wakes whoever waits for a device
         for device in list(self._devices.values()):
             device.close()
+
+    def _take(self, kept: KeptDevice | None, began: float) -> str:
+        """The device that is kept, or the next one.
+
+        Raises:
+            HostLost: as `_next`.
+        """
+        if kept is None or not kept.name:
+            return self._next(began)
+        name, kept.name = kept.name, ""
+        return name
 
     def _next(self, began: float) -> str:
         """Waits for a free device for as long as some work, and a while longer.
@@ -101,8 +146,11 @@ class DevicePool:
             except Empty:
                 continue
 
-    def _done(self, name: str) -> None:
+    def _done(self, name: str, kept: KeptDevice | None) -> None:
         self._worked = time.monotonic()
         self._lost.discard(name)
         self._busy.discard(name)
-        self._free.put(name)
+        if kept is None:
+            self._free.put(name)
+        else:
+            kept.name = name

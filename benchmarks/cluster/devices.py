@@ -49,6 +49,11 @@ class ClusterDevices:
     def kind(self) -> str:
         return self.chosen.kind
 
+    @property
+    def cores(self) -> int:
+        """What each has of its machine's, where it computes on these; else 0."""
+        return self.chosen.cores
+
     def joined(self) -> list[OfferedDevice]:
         """Devices of this kind that are there since the last time; hosts are asked if some came."""
         if self.cluster.members <= self._members:
@@ -78,15 +83,16 @@ class ClusterDevices:
         """A process beside a device.
 
         Raises:
-            HostLost: no worker offers it, or one that has other versions, or another chip by its
-                name.
+            HostLost: no worker offers it, or one that has other versions, or another chip or other
+                cores by its name.
         """
         host, uri = self.cluster.find(name), self._uris[name]
         for wrong in wrong_versions([host]):
             raise HostLost(wrong)
-        for kind in (one.kind for one in host.devices if one.name == name):
-            if kind != self.kind:
-                raise HostLost(f"{name} is {kind} now, not {self.kind}")
+        due = self.chosen.exact_kind
+        for kind in (one.exact_kind for one in host.devices if one.name == name):
+            if kind != due:
+                raise HostLost(f"{name} is {kind} now, not {due}")
         return RemoteChild(self.cluster, host, handler, self._sent_files, device=uri, env=env)
 
     def tell(self, name: str, note: str, drift: float) -> None:

@@ -156,7 +156,7 @@ class Host:
     def keep(self, piece: Piece) -> Answer:
         """Keeps a piece of a file that is too large to come with what needs it."""
         try:
-            self._store.put_piece(piece.sender, piece.name, piece.data, piece.offset)
+            self._store.put_piece(piece.sender, piece.name, piece.data, piece.offset, piece.needed)
         except FrontrunnerError as error:
             return Answer(raised=error)
         except OSError as error:

@@ -32,14 +32,21 @@ class OfferedDevice:
     Attributes:
         uri: as the host's runtime knows it, such as `cuda://0`.
         name: as clients know it, such as `node3/cuda://0`; no two of a cluster have the same.
-        kind: the driver and the chip's name; times of different kinds are not compared.
+        kind: the driver and the chip's name.
         chip: the driver's own path of the chip, such as a UUID; empty for a CPU.
+        cores: how many of its machine's it may use, where it computes on these; else 0.
     """
 
     uri: str
     name: str
     kind: str
     chip: str = ""
+    cores: int = 0
+
+    @property
+    def exact_kind(self) -> str:
+        """The kind, and how many cores it has; times of different ones are not compared."""
+        return f"{self.kind} ({self.cores} of its cores)" if self.cores else self.kind
 
 
 @dataclass(frozen=True)
@@ -150,12 +157,14 @@ class Piece:
         sender: whose file it is a part of, among those that come at the same time.
         offset: how many bytes came before it.
         name: the digest of the whole file, and what its name ended in; empty but for the last.
+        needed: names of files that the host keeps with it: they are used together.
     """
 
     sender: str
     offset: int
     data: bytes
     name: str = ""
+    needed: tuple[str, ...] = ()
 
 
 class HostLost(KilledError):

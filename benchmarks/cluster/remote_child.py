@@ -150,7 +150,7 @@ class RemoteChild(Child):
                     request,
                     timeout,
                     tuple(files),
-                    self._sent({name: files[name] for name in lacking}),
+                    self._sent({name: files[name] for name in lacking}, tuple(files)),
                     first=not self._running,
                     device=self._device,
                 ),
@@ -165,12 +165,16 @@ class RemoteChild(Child):
             lacking = answer.lacking  # the host has let go of them
         raise HostLost("a host keeps no executable")
 
-    def _sent(self, files: Mapping[str, Path]) -> dict[str, bytes]:
-        """What goes with a piece of work, after what is too large for that was sent."""
+    def _sent(self, files: Mapping[str, Path], needed: tuple[str, ...]) -> dict[str, bytes]:
+        """What goes with a piece of work, after what is too large for that was sent.
+
+        Args:
+            needed: names of all that the work needs, which the host keeps meanwhile.
+        """
         sent = {}
         for name, path in files.items():
             if path.stat().st_size > PIECE_BYTES:
-                self._cluster.send(self.host, path, name, self._session)
+                self._cluster.send(self.host, path, name, self._session, needed)
             else:
                 sent[name] = path.read_bytes()
         return sent

@@ -28,6 +28,15 @@ class ChosenDevices:
     kind: str
     compiling: tuple[HostDescription, ...]
 
+    @property
+    def cores(self) -> int:
+        """What each of the devices has; see `OfferedDevice`."""
+        return self.devices[0][1].cores
+
+    @property
+    def exact_kind(self) -> str:
+        return self.devices[0][1].exact_kind
+
 
 def choose_devices(
     hosts: Sequence[HostDescription], target: str, asked: Sequence[str]
@@ -53,20 +62,21 @@ def choose_devices(
         raise InputError(f"the cluster has no device {wanted}", f"it has: {there}")
     if target == HERE:
         chosen = _of_this_kind(chosen)
-    kinds = [one.kind for _, one in chosen]
-    if asked and len(set(kinds)) > 1:
+    kinds = [one.exact_kind for _, one in chosen]
+    # Of a kind that is asked for, those with the commonest number of cores are taken.
+    if len(set(kinds)) > 1 and asked and {*asked} != {one.kind for _, one in chosen}:
         raise InputError(
             f"devices of several kinds are asked for: {', '.join(sorted(set(kinds)))}",
             "name those of one kind: what is fast on one may not be on the other",
         )
-    kind = max(kinds, key=lambda one: (kinds.count(one), one))
-    alike = ((host, one) for host, one in chosen if one.kind == kind)
+    commonest = max(kinds, key=lambda one: (kinds.count(one), one))
+    alike = ((host, one) for host, one in chosen if one.exact_kind == commonest)
     # Workers that join again have other addresses, and what is unfinished has the same order.
     devices = tuple(sorted(alike, key=lambda pair: pair[1].name))
     compiling = compiling_hosts(hosts, target)
     for wrong in wrong_versions([*(host for host, _ in devices), *compiling]):
         raise InputError(wrong, "install the same versions on all hosts")
-    return ChosenDevices(devices, kind, compiling)
+    return ChosenDevices(devices, devices[0][1].kind, compiling)
 
 
 def compiling_hosts(hosts: Sequence[HostDescription], target: str) -> tuple[HostDescription, ...]:
@@ -106,7 +116,7 @@ def devices_that_joined(
         for one in host.devices:
             chip = (host.name, one.chip)
             new = one.name not in names and chip not in chips
-            alike = one.kind == chosen.kind and _is_asked(one, asked)
+            alike = one.exact_kind == chosen.exact_kind and _is_asked(one, asked)
             if new and alike and not wrong_versions([host]):
                 found.append((host, one))
                 names.add(one.name)

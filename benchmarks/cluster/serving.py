@@ -190,6 +190,7 @@ async def _serve(
                     ) from error
                 address = served.address
                 say(f"serving at {address}")
+            _check_address(address)
             joined = False
             while True:
                 lost = f"lost {address}"
@@ -237,6 +238,20 @@ async def _work(address: str, offer: Offer, make_host: HostMaker) -> AsyncIterat
                     await extension.close_idle()
         finally:
             extension.close()
+
+
+def _check_address(address: str) -> None:
+    """
+    Raises:
+        InputError: it is none that a scheduler may have.
+    """
+    try:
+        get_address_host(address)
+    except ValueError as error:
+        raise InputError(
+            f"{address} is no scheduler's address: {first_line(error)}",
+            "give one such as 10.0.0.1:8786",
+        ) from error
 
 
 def _own_host(address: str) -> str:

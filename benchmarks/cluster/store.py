@@ -72,13 +72,16 @@ class ExecutableStore:
                     raise
             self._add(name, len(data), needed)
 
-    def put_piece(self, sender: str, name: str, data: bytes, offset: int) -> None:
+    def put_piece(
+        self, sender: str, name: str, data: bytes, offset: int, needed: Collection[str] = ()
+    ) -> None:
         """Keeps a piece of a file.
 
         Args:
             sender: tells files apart that come at the same time.
             name: as of `put`, with its last piece.
             offset: bytes that came before it.
+            needed: as of `put`.
 
         Raises:
             InputError: a piece is missing, or it is another file than is said.
@@ -101,7 +104,7 @@ class ExecutableStore:
             raise InputError(f"a file that came in pieces is not {name[:16]}", "send it again")
         with self._lock:
             part.replace(self.folder / name)
-            self._add(name, (self.folder / name).stat().st_size)
+            self._add(name, (self.folder / name).stat().st_size, needed)
 
     def forget(self, sender: str) -> None:
         """Lets go of a file of which more is not to come."""
@@ -118,7 +121,7 @@ class ExecutableStore:
     def _part(self, sender: str) -> Path:
         return self.folder / f"{sender}.part"
 
-    def _add(self, name: str, size: int, needed: Collection[str] = ()) -> None:
+    def _add(self, name: str, size: int, needed: Collection[str]) -> None:
         self._sizes[name] = size
         self._sizes.move_to_end(name)
         for old in list(self._sizes):

@@ -6,8 +6,8 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...core import InputError, extra_hint
-from ..measuring import check_uris, chip_of, driver_of
+from ...core import InputError, allowed_cpus, extra_hint
+from ..measuring import check_uris, chip_of, computes_here, driver_of
 from .host import Host, HostMaker
 from .messages import OfferedDevice
 
@@ -46,7 +46,8 @@ class Offer:
         for uri in uris:
             chip = chip_of(uri)
             kind = f"{driver_of(uri)} on {chip.name}"
-            devices.append(OfferedDevice(uri, f"{label}/{uri}", kind, chip.path))
+            cores = allowed_cpus() if computes_here(uri) else 0
+            devices.append(OfferedDevice(uri, f"{label}/{uri}", kind, chip.path, cores))
         return cls(tuple(devices), jobs)
 
 

@@ -77,17 +77,18 @@ def read_commands(path: Path) -> list[CommandLine]:
 
 
 def _lines(lines: Iterable[str]) -> Iterator[CommandLine]:
-    whole, first = "", 1
+    parts: list[str] = []
+    first = 1
     # A log may end in the middle of a line that goes on.
     for number, line in enumerate(chain(lines, [""]), 1):
-        whole += line
-        if whole.endswith("\\"):
-            whole = whole.removesuffix("\\")
+        parts.append(line.removesuffix("\\"))
+        if line.endswith("\\"):
             continue
+        whole = "".join(parts)  # not part by part, which would copy a long one each time
         if NODES in whole or any(program in whole for program in PROGRAMS) or _BARE.match(whole):
             for operation, problem in _commands(whole):
                 yield CommandLine(first, operation, problem)
-        whole, first = "", number + 1
+        parts, first = [], number + 1
 
 
 @lru_cache(maxsize=1024)

@@ -123,6 +123,8 @@ def _conv(node: _Node, tensors: Mapping[Any, _Tensor], others: _Nodes) -> Operat
     types = _types(image)
     result = filters.dims[0] if direction == FORWARD else image.dims[1]
     steps = _steps(others, tensors, 1, result)
+    if direction == BACKWARD_WEIGHTS and "bias" in steps:
+        raise InputError("what is added to the gradient of filters is not supported")
     return ConvCall(
         images=image.dims[0],
         channels=image.dims[1],
@@ -146,11 +148,7 @@ def _matmul(node: _Node, tensors: Mapping[Any, _Tensor], others: _Nodes) -> Oper
     if b.dims[:-2] != a.dims[:-2] or len(batch) > 1 or b.dims[-2] != k:
         raise InputError(f"a product of {a.dims} and {b.dims} is not supported")
     _check_alike(a, b)
-    turned = tuple(
-        name
-        for name, one in (("lhs", a), ("rhs", b))
-        if one.strides and one.strides[-1] != 1 and one.dims[-1] > 1
-    )
+    turned = tuple(name for name, one in (("lhs", a), ("rhs", b)) if _is_turned(one))
     types = _types(a)
     return Matmul(
         m=m,
@@ -160,6 +158,25 @@ def _matmul(node: _Node, tensors: Mapping[Any, _Tensor], others: _Nodes) -> Oper
         batch=batch[0] if batch and batch[0] > 1 else 0,
         transposed=turned,
         steps=_narrowed(types, _steps(others, tensors, -1, n)),
+    )
+
+
+def _is_turned(matrix: _Tensor) -> bool:
+    """Whether it is stored column by column, and not row by row.
+
+    Raises:
+        InputError: it is stored otherwise, such as among others of the batch.
+    """
+    if not matrix.strides:
+        return False
+    rows, columns = matrix.dims[-2:]
+    for turned, strides in ((False, (columns, 1)), (True, (1, rows))):
+        due = (rows * columns, *strides)[-len(matrix.dims) :]
+        every = zip(matrix.strides, due, matrix.dims, strict=True)
+        if all(found == wanted for found, wanted, size in every if size > 1):
+            return turned
+    raise InputError(
+        f"strides {matrix.strides} of {matrix.dims} are neither row by row nor column by column"
     )
 
 

@@ -20,6 +20,8 @@ _FRAME = re.compile(r"^\s*#\d+ 0x[0-9a-f]+ (.*?)(?: [\w.]+:\d+:\d+)?$", re.MULTI
 _GENERAL = re.compile(r"^\(|^llvm::sys::|SignalHandler|^mlir::(detail|Operation|OpBuilder|Op\b)")
 _ERROR = re.compile(r"^.*?\berror: .*$", re.MULTILINE)
 _SAYS = ("[FAILED]", "the spec matched no op")
+# What the runtime gave up with, such as `RESOURCE_EXHAUSTED; failed to allocate`.
+_STATUS = re.compile(r"\b([A-Z][A-Z_]+);")
 
 
 def run_script(folder: Path, timeout: float = SCRIPT_TIMEOUT) -> tuple[str, str]:
@@ -46,9 +48,11 @@ def _manner(code: int, said: str) -> str:
         return f"{CRASHED} in {crash_site(said)}"
     if error := _ERROR.search(said):
         return normalise(error[0])
-    told = next((words for words in _SAYS if words in said), "")
+    if told := next((words for words in _SAYS if words in said), ""):
+        return told
+    status = _STATUS.search(said)
     # Of what a signal ended, such as a kernel, there is only the exit code.
-    return told or f"exit code {code}"
+    return f"exit code {code}, {status[1]}" if status else f"exit code {code}"
 
 
 def crash_site(said: str) -> str:

@@ -14,7 +14,7 @@ from ...search import check_rendered, parse_flags
 from ..arguments import extra_values, split_names
 from ..dataset import Recording, write_t4
 from ..observing import local_ranker, make_notify, make_progress
-from ..tuning import TuneOptions, dispatch_name
+from ..tuning import MOST_CANDIDATES, TuneOptions, dispatch_name
 from .record_result import RecordResult
 from .recorder import record_dispatch
 from .selection import Selection
@@ -85,6 +85,11 @@ def record(
     """
     if format not in (PARQUET, T4):
         raise InputError(f"there is no format {format!r}", f"give {PARQUET!r} or {T4!r}")
+    if not 1 <= candidates <= MOST_CANDIDATES:
+        raise InputError(
+            f"candidates must be from 1 to {MOST_CANDIDATES:,}, got {candidates:,}",
+            "a sample of some hundreds is enough to learn from",
+        )
     selection = Selection(top, adaptive, tuple(map(local_ranker, split_names(rankers))))
     input, out = Path(input), Path(out)
     check_rendered(pipeline, "a recording is of")

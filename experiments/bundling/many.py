@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ...benchmarks.cluster import open_cluster, with_priority
+from ...benchmarks.cluster import Cluster, choose_devices, open_cluster, with_priority
 from ...core import (
     CHILD_FAILED,
     Child,
     ChildKilled,
     ChildPool,
     FrontrunnerError,
+    InputError,
     KilledError,
     NoRoomError,
     WorkError,
@@ -58,15 +60,15 @@ def record_all(
                 yield file, error
         return
     notify = make_notify(quiet=False)
-    drivers = backend_of(options["target"]).drivers
+    target, devices = options["target"], options["devices"]
     try:
-        connected = open_cluster(cluster, drivers, options["devices"], notify)
+        connected = open_cluster(cluster, backend_of(target).drivers, devices, notify)
     except FrontrunnerError as error:  # of one of several targets, maybe
         yield from ((file, error) for file, _ in dispatches)
         return
     with (
         closing(connected) as opened,
-        ChildPool(HANDLER, min(AT_A_TIME, len(dispatches))) as pool,
+        ChildPool(HANDLER, min(_at_a_time(opened, target, devices), len(dispatches))) as pool,
     ):
         options = {**options, "cluster": opened.address, "quiet": True}
         notify(f"recording {len(dispatches)} dispatches, {pool.jobs} at a time")
@@ -77,6 +79,16 @@ def record_all(
                 for number, (file, function) in enumerate(dispatches)
             ],
         )
+
+
+def _at_a_time(cluster: Cluster, target: str, devices: Sequence[str]) -> int:
+    """One where a device has the cores of this machine, which searching and fitting would take."""
+    try:
+        chosen = choose_devices(cluster.hosts(), target, devices)
+    except InputError:
+        return AT_A_TIME  # each tells why there is none
+    here = any(one.cores and host.name == platform.node() for host, one in chosen.devices)
+    return 1 if here else AT_A_TIME
 
 
 def _record(child: Child, request: Request) -> Recorded:

@@ -106,13 +106,33 @@ def _record(
     observer: Observer,
     notify: Notify,
 ) -> Recording:
-    with _opened(options, work, dispatch, devices, notify) as (uris, source, children, cluster):
-        given = replace(options, cluster=cluster)
-        chosen = pack_recording(given, selection, work, dispatch, uris, observer, children)
+    with _opened(options, work, dispatch, devices, notify) as place:
+        uris, given = place.uris, replace(options, cluster=place.cluster)
+        chosen = pack_recording(
+            given, selection, work, dispatch, uris, observer, place.compilers, place.cores
+        )
         measure_bundle(
-            work.bundle, uris, work.results, Budget(), notify, record=True, source=source
+            work.bundle, uris, work.results, Budget(), notify, record=True, source=place.source
         )
     return chosen.ingest(work.results)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What a recording is measured on.
+
+    Attributes:
+        source: where the devices are.
+        cores: how many a device has, where it computes on its machine's; else 0.
+        compilers: compile workers of other hosts, in place of this one's.
+        cluster: the address of the cluster that the devices are of.
+    """
+
+    uris: tuple[str, ...]
+    cores: int
+    source: DeviceSource = HERE
+    compilers: Sequence[Child] = ()
+    cluster: str | None = None
 
 
 @dataclass(frozen=True)
@@ -150,6 +170,7 @@ def pack_recording(
     uris: tuple[str, ...],
     observer: Observer,
     children: Sequence[Child] = (),
+    cores: int = 0,
 ) -> PackedRecording:
     """Chooses a recording's candidates and compiles them, or goes on with it.
 
@@ -157,6 +178,7 @@ def pack_recording(
         options, selection: as of `record_dispatch`.
         uris: devices that measure it; none if that is not known, and nothing is searched.
         children: compile workers of other hosts, in place of this one's.
+        cores: how many a device has, where it computes on its machine's; else 0.
 
     Raises:
         InputError: something given cannot be used, or does not fit what is there already.
@@ -164,7 +186,6 @@ def pack_recording(
     """
     digest = digest_of_file(options.input)
     drawn = selection.describe(options, dispatch.target)
-    on_cpu = options.cluster is None and any(map(shares_cores, uris))
     request = Request(
         digest,
         options.target,
@@ -175,7 +196,7 @@ def pack_recording(
         options.iree_flags,
         uris,
         tuple(_fingerprints(options, uris).values()),
-        allowed_cpus() if on_cpu else 0,
+        cores,
     )
     if not work.chosen.exists():
         notify_of(dispatch, observer)
@@ -198,11 +219,11 @@ def _opened(
     dispatch: Dispatch,
     devices: tuple[str, ...],
     notify: Notify,
-) -> Iterator[tuple[tuple[str, ...], DeviceSource, Sequence[Child], str | None]]:
-    """What to measure on, where that is, what compiles there, and the address of the cluster."""
+) -> Iterator[_Place]:
     target = dispatch.target
     if options.cluster is None:
-        yield devices or target.drivers[:1], HERE, (), None
+        uris = devices or target.drivers[:1]
+        yield _Place(uris, allowed_cpus() if any(map(shares_cores, uris)) else 0)
         return
     # What is unfinished goes on where it was, whatever else has joined since.
     before = work.measured_on()
@@ -211,7 +232,7 @@ def _opened(
         words = {*found.names, *map(found.uri, found.names), found.kind}
         work.check_there(before, found.names, devices, words)
         notify(f"{options.input.stem} on {', '.join(found.names)}")
-        yield found.names, found, found.compilers(), found.cluster.address
+        yield _Place(found.names, found.cores, found, found.compilers(), found.cluster.address)
 
 
 def _check_found(

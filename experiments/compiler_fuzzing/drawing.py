@@ -141,8 +141,10 @@ class Drawn:
             runner = CompileRunner(self.dispatch, render, work, logs, jobs=self.jobs)
         with closing(runner):
             runner.start({})
-            for start in range(batch.start, batch.stop, runner.batch):
-                part = range(start, min(start + runner.batch, batch.stop))
+            start = batch.start
+            while start < batch.stop:
+                part = range(start, min(start + runner.batch, batch.stop))  # the batch grows
                 yield from runner.run(part, should_continue)
                 if not should_continue():
                     break
+                start = part.stop

@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             name = names[number % len(names)]
             if name not in alone:
                 folder = Path(root, f"{name}-alone")
-                alone[name] = time_of(TASKS[name], folder, folder.name)
+                alone[name] = time_of(TASKS[name], folder, str(folder))
                 shutil.rmtree(folder)
             folder = Path(root, f"{name}-{number}")
             rng = Random(f"{given.seed}/{number}")

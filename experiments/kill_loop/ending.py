@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Self
 
 MARK = "FRONTRUNNER_KILL_LOOP"
 PACKAGE = __name__.partition(".")[0]
@@ -40,6 +41,8 @@ class ExitResult:
 
 class CommandProcess:
     """A command that works, with a mark on all of its processes.
+
+    None of them outlives the `with` block that it is used in.
 
     Args:
         line: what follows the program's name.
@@ -103,6 +106,14 @@ class CommandProcess:
             return None
         took = time.monotonic() - self._started
         return ExitResult(code, self.complaints(), took)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        left_over(self.mark, grace=0.0)
 
     def end(self, how: str, rng: Random) -> bool:
         """Ends it, or a child of it; tells whether there was one to end."""

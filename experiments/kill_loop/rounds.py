@@ -54,6 +54,10 @@ class _State:
     def work(self) -> Path:
         return self.folder / "work"
 
+    @property
+    def has_result(self) -> bool:
+        return bool(self.task.result) and (self.work / self.task.result).exists()
+
     def session(self) -> CommandProcess:
         return CommandProcess(self.task.line(self.work), self.folder, self.mark)
 
@@ -70,7 +74,8 @@ def time_of(task: KillTask, folder: Path, mark: str) -> float:
         RuntimeError: it fails.
     """
     lay_out(task, folder)
-    ended = CommandProcess(task.first, folder, mark).wait(MOST_SECONDS)
+    with CommandProcess(task.first, folder, mark) as session:
+        ended = session.wait(MOST_SECONDS)
     if ended is None or ended.code:
         raise RuntimeError(f"`frontrunner {task.first}` fails by itself: {ended}")
     if wrong := task.check(folder / "work", {}):
@@ -106,19 +111,18 @@ def _session(state: _State, how: str, seconds: float, rng: Random) -> bool:
     """
     if state.task.complete and (state.work / state.task.complete).exists():
         return True  # it was ended when all was done but its exit
-    session = state.session()
-    ended = session.wait(seconds)
-    was_ended = ended is None
-    if ended is None and how:
-        state.found.ends[how] += session.end(how, rng)
-        ended = session.wait(MOST_SECONDS if how == CHILD else SAVING)
-    if ended is None:
-        state.found.findings.append(f"it did not end within a minute of {how or 'its start'}")
-        session.end(KILL, rng)
-        return True
-    state.found.seconds += ended.seconds
-    _look(state, ended, how if was_ended else "")
-    return ended.code == 0
+    with state.session() as session:
+        ended = session.wait(seconds)
+        was_ended = ended is None
+        if ended is None and how:
+            state.found.ends[how] += session.end(how, rng)
+            ended = session.wait(MOST_SECONDS if how == CHILD else SAVING)
+        if ended is None:
+            state.found.findings.append(f"it did not end within a minute of {how or 'its start'}")
+            return True
+        state.found.seconds += ended.seconds
+        _look(state, ended, how if was_ended else "")
+        return ended.code == 0
 
 
 def _look(state: _State, ended: ExitResult, how: str) -> None:
@@ -133,7 +137,8 @@ def _look(state: _State, ended: ExitResult, how: str) -> None:
         found.append(f"after {how or 'its end'}, a process is left: {line}")
     now = read_logs(state.work, state.task.logs)
     # What was complete and is gone as a whole was taken into the result.
-    gone = {name for name in state.seen if name not in now and ended.code == 0}
+    taken = ended.code == 0 or state.has_result
+    gone = {name for name in state.seen if name not in now and taken}
     found += lost({k: v for k, v in state.seen.items() if k not in gone}, now)
     state.seen |= now
 

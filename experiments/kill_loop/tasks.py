@@ -30,6 +30,7 @@ class KillTask:
         goes_on: the command line that goes on, once there is something to go on with.
         check: what is wrong with the folder in the end, given the logs as they were last seen.
         complete: what is there once, and is not made again.
+        result: what logs are taken into, which may be gone once it is there.
     """
 
     name: str
@@ -39,6 +40,7 @@ class KillTask:
     goes_on: Callable[[Path], str | None]
     check: Callable[[Path, Lines], list[str]]
     complete: str = ""
+    result: str = ""
 
     def line(self, work: Path) -> str:
         return self.goes_on(work) or self.first
@@ -241,6 +243,7 @@ TASKS = {
             _write_product,
             _same,
             _check_record,
+            result="recordings/mm.parquet",
         ),
         KillTask(
             "profile",

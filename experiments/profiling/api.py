@@ -179,12 +179,14 @@ def profile(
             seed=seed,
             jobs=jobs,
         )
+        planned = planned_rows(found, tuple(REQUIRED_PACKAGES))
         log = _open_log(out, chosen, options, force=force, keep_valid=keep_valid)
         if log.left_out:
             notify(log.left_out)
         about = describe_place(log.made_how, options)
-        # Tables are of all that is there: a part that is profiled again replaces no whole.
-        planned = planned_rows(found, tuple(REQUIRED_PACKAGES))
+        # Tables are of all that was profiled: a part that is profiled again replaces no whole.
+        there = {one.name for one in found}
+        others = [row for row in log.rows.values() if row.operation not in there]
         names = {one.name for one in chosen}
         asked = [p.only(options.libraries) for p in planned if p.generated.name in names]
         with log, closing(make_progress(quiet=quiet)) as progress:
@@ -193,7 +195,7 @@ def profile(
             except KeyboardInterrupt:
                 raise RunInterrupted(out if log.has_records else None) from None
             finally:
-                if rows := current_rows(planned, log):
+                if rows := current_rows(planned, log) + others:
                     write_tables(rows, out, about)
             failures = options.failures if options.failures.is_dir() else None
             made = tuple(current_rows(asked, log))

@@ -10,12 +10,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from ...benchmarks.cluster import DevicePool, HostLost
+from ...benchmarks.cluster import DevicePool, HostLost, KeptDevice
 from ...benchmarks.compiling import CompileJob, CompilePool, Reproducer, RunnableModule, write_crash
 from ...benchmarks.libraries import Peak, measure_peak
 from ...benchmarks.measuring import (
@@ -150,19 +151,22 @@ class Bench:
     def _measure_all(
         self, items: Sequence[ConfiguredDispatch], compiled: Iterable[CompileOutcome]
     ) -> None:
-        """Logs rows as they are measured; devices take configurations as these are compiled."""
+        """Logs rows as they are measured; devices take dispatches as these are compiled."""
 
-        def measure(item: ConfiguredDispatch, executable: CompileOutcome) -> None:
-            row = self._measured(item, executable)
-            self._keep_module(item, executable)
-            executable.executable.unlink(missing_ok=True)
-            self._log.append(row)
+        def measure(configurations: Sequence[tuple[ConfiguredDispatch, CompileOutcome]]) -> None:
+            with self._devices.keeping() as kept:  # times of two devices do not compare
+                for item, executable in configurations:
+                    row = self._measured(item, executable, kept)
+                    self._keep_module(item, executable)
+                    executable.executable.unlink(missing_ok=True)
+                    self._log.append(row)
 
         # Not `map`, which would wait for all that is compiled.
         coming: deque[Future[None]] = deque()
         try:
-            for item, executable in zip(items, compiled, strict=True):
-                coming.append(self._threads.submit(measure, item, executable))
+            every = zip(items, compiled, strict=True)
+            for _, some in groupby(every, lambda pair: pair[0].planned.generated.name):
+                coming.append(self._threads.submit(measure, list(some)))
                 while coming and coming[0].done():
                     coming.popleft().result()
             while coming:
@@ -184,7 +188,9 @@ class Bench:
             shutil.rmtree(folder, ignore_errors=True)
             self._keep(folder, partial(write_crash, one.generated.read(), options, str(error)))
 
-    def _measured(self, item: ConfiguredDispatch, compiled: CompileOutcome) -> Row:
+    def _measured(
+        self, item: ConfiguredDispatch, compiled: CompileOutcome, kept: KeptDevice
+    ) -> Row:
         """The row of a configuration, after keeping what shows why it failed."""
         operation = item.planned.generated.operation
         verify = self._options.verify and operation is not None
@@ -207,7 +213,7 @@ class Bench:
 
                 refused: list[str] = []
 
-                def measure(device: Device) -> tuple[float, ...]:
+                def start(device: Device) -> None:
                     try:
                         device.switch_dispatch(item.module.call, operation if verify else None)
                     except WorkError as error:
@@ -216,11 +222,11 @@ class Bench:
                         # It may be the device: it rests for a while, and another one is asked.
                         refused.append(device.name)
                         raise HostLost(first_line(error)) from error
-                    return device.measure_samples(request)
 
-                samples = self._devices.run(measure)
+                samples = self._devices.run(lambda d: d.measure_samples(request), start, kept)
                 figures = self._figures(item.module, samples) if seconds else {}
-                return replace(row, verification=checked, **figures)
+                on = kept.name if self._options.cluster else ""
+                return replace(row, verification=checked, measured_on=on, **figures)
             except RunFailed as failure:
                 if self._ended:
                     raise

@@ -27,6 +27,8 @@ DEFAULT, IREE = "default", "iree"
 PASSED, FAILED = "passed", "failed"
 # Why nothing was compared.
 UNCHECKED, UNKNOWN, NOT_RUN = "not asked for", "no reference", "not run"
+# What older logs do not say of how they were made.
+_NEWER = ("place", "device_cores")
 
 Key = tuple[str, str, str]
 
@@ -45,6 +47,7 @@ class Row:
         noise: half of the range of the middle half of the runs, as a share of their median.
         roofline_share: of what the machine's measured arithmetic and bandwidth allow for it.
         peak_share: of the machine's measured arithmetic, which is in f32.
+        measured_on: which device of a cluster; empty for this machine's own, and in older logs.
         sizes, knobs: columns of their own in tables.
     """
 
@@ -64,6 +67,7 @@ class Row:
     roofline_share: float | None = None
     peak_share: float | None = None
     compile_s: float | None = None
+    measured_on: str = ""
     types: str = ""
     fused: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)
@@ -256,7 +260,8 @@ class ProfileLog:
         if header.get("format") != FORMAT:
             raise self._something_else()
         for name, value in self._header.items():
-            if header.get(name) != value and not self._anew:
+            older = name in _NEWER and name not in header
+            if header.get(name) != value and not older and not self._anew:
                 raise InputError(
                     f"{self._path} holds a profile with another {name}: "
                     f"{str(header.get(name))[:200]}, not {value}",

@@ -34,12 +34,15 @@ def check_profile(every: Sequence[GeneratedDispatch], options: ProfileOptions) -
         WorkError: the device does not answer.
     """
     devices = [] if options.compile_only else [options.device]
+    where: dict[str, Any]
     if options.cluster is None:
         check_uris(devices)
         check_drivers(devices, backend_of(options.target).drivers, options.target)
         kinds = [fingerprint(uri) for uri in devices]
+        where = {"place": "this machine"}
     else:
         kinds = [options.cluster.kind]
+        where = {"place": "a cluster", "device_cores": options.cluster.cores}
     for one in every:
         if one.target not in ("", options.target):
             raise InputError(
@@ -56,6 +59,7 @@ def check_profile(every: Sequence[GeneratedDispatch], options: ProfileOptions) -
         "device": ", ".join(kinds),
         "seed": options.seed,
         "cores": allowed_cpus(),
+        **where,
         **iree_versions(),
     }
 
@@ -102,7 +106,8 @@ def make_missing_rows(
     if todo:
         with Bench(options, log, observer) as bench:
             done = 0
-            for chunk in _chunks(todo, CHUNK * (options.jobs or usable_cores())):
+            devices = len(options.cluster.names) if options.cluster else 1
+            for chunk in _chunks(todo, CHUNK * (options.jobs or usable_cores()), devices):
                 last = done + len(chunk)
                 observer.on_phase(f"dispatches {done + 1} to {last} of {len(todo)}: compiling")
                 bench.run(chunk)
@@ -135,12 +140,12 @@ def _digest(*parts: bytes) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
-def _chunks(every: Sequence[PlannedRows], rows: int) -> Iterator[list[PlannedRows]]:
-    """Dispatches, as many at a time as come to so many rows."""
+def _chunks(every: Sequence[PlannedRows], rows: int, devices: int) -> Iterator[list[PlannedRows]]:
+    """Dispatches, as many at a time as come to so many rows, and one for each device at least."""
     chunk: list[PlannedRows] = []
     for one in every:
         chunk.append(one)
-        if sum(len(c.digests) for c in chunk) >= rows:
+        if sum(len(c.digests) for c in chunk) >= rows and len(chunk) >= devices:
             yield chunk
             chunk = []
     if chunk:

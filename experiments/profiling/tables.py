@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
@@ -117,9 +118,10 @@ def frame_of(rows: Sequence[Row], about: Mapping[str, Any] | None = None) -> pd.
     found = pd.DataFrame([asdict(row) for row in rows]).reindex(columns=plain)
     # Also where a column holds nothing but None, or nothing at all.
     found = found.astype({f.name: _DTYPES[str(f.type)] for f in fields(Row) if f.name in plain})
-    defaults = {r.operation: r.time_us for r in rows if (r.configuration, r.provider) == _PLAIN}
     # Of configurations over the compiler's default, and of libraries, too.
-    found["speedup"] = pd.to_numeric(found["operation"].map(defaults)) / found["time_us"]
+    found["speedup"] = _default_times(rows)
+    found = found.astype({"speedup": "float64"})
+    found["speedup"] /= found["time_us"]
     found["version"] = [version_of(row.provider) for row in rows]
     for name, value in (about or {}).items():
         found[name] = value
@@ -128,6 +130,16 @@ def frame_of(rows: Sequence[Row], about: Mapping[str, Any] | None = None) -> pd.
         taken = {name: f"{name}_knob" for name in columns if name in found}
         found = pd.concat([found, columns.rename(columns=taken)], axis=1)
     return found
+
+
+def _default_times(rows: Sequence[Row]) -> list[float]:
+    """By row, what the compiler's default takes on the same device; NaN where that is not known."""
+    found = {
+        (row.operation, row.measured_on): row.time_us
+        for row in rows
+        if (row.configuration, row.provider) == _PLAIN
+    }
+    return [found.get((row.operation, row.measured_on)) or math.nan for row in rows]
 
 
 def version_of(provider: str) -> str:

@@ -36,7 +36,7 @@ from frontrunner.benchmarks.cluster.remote_child import RemoteChild, SentFiles
 from frontrunner.benchmarks.cluster.selection import devices_that_joined
 from frontrunner.benchmarks.compiling import COMPILER, CompileRequest, call_of
 from frontrunner.benchmarks.measuring import HANDLER, MeasureRequest, SetupRequest
-from frontrunner.core import InputError, iree_versions
+from frontrunner.core import InputError, allowed_cpus, iree_versions
 from frontrunner.experiments.queue import make_queue, renderer
 from frontrunner.experiments.tuning import RunFolder, TuneResult
 from frontrunner.models import create_ranker
@@ -63,6 +63,7 @@ def test_hosts_tell_what_they_offer(address: str) -> None:
     assert sorted((host.jobs, len(host.devices)) for host in hosts) == [(0, 1), (2, 0)]
     measuring = host_with(hosts, "measuring")
     assert measuring.devices[0].name == "measuring/local-task"
+    assert measuring.devices[0].cores == allowed_cpus()
     assert measuring.states == {"measuring/local-task": DeviceState()}
     assert measuring.versions == client_versions()
 
@@ -248,8 +249,10 @@ def client_versions() -> dict[str, str]:
     return {**iree_versions(), "frontrunner": frontrunner.__version__}
 
 
-def described(name: str, kind: str = "cpu", jobs: int = 0, **others: object) -> HostDescription:
-    device = OfferedDevice("local-task", f"{name}/local-task", kind)
+def described(
+    name: str, kind: str = "cpu", jobs: int = 0, cores: int = 0, **others: object
+) -> HostDescription:
+    device = OfferedDevice("local-task", f"{name}/local-task", kind, cores=cores)
     given = {"processor": "another", "versions": client_versions(), **others}
     return HostDescription(f"tcp://{name}:1", name, devices=(device,), jobs=jobs, **given)  # type: ignore[arg-type]
 
@@ -276,6 +279,19 @@ def test_devices_of_one_kind_are_chosen() -> None:
         choose_devices([old], znver4, ())
     with pytest.raises(InputError, match="the cluster has no device that runs code for gfx942"):
         choose_devices(hosts, "gfx942", ())
+
+
+def test_machines_with_other_cores_are_of_other_kinds() -> None:
+    hosts = [described("a", cores=2), described("b", cores=4), described("c", cores=4)]
+    chosen = choose_devices(hosts, "znver4", ())
+    assert [one.name for _, one in chosen.devices] == ["b/local-task", "c/local-task"]
+    assert (chosen.kind, chosen.cores) == ("cpu", 4)
+    assert choose_devices(hosts, "znver4", ["cpu"]) == chosen
+    later = [*hosts, described("d", cores=2), described("e", cores=4)]
+    assert [one.name for _, one in devices_that_joined(later, chosen, ["cpu"])] == ["e/local-task"]
+    says = r"several kinds are asked for: cpu \(2 of its cores\), cpu \(4 of its cores\)"
+    with pytest.raises(InputError, match=says):
+        choose_devices(hosts, "znver4", ["local-task"])
 
 
 def gpu(name: str, chip: str, **others: object) -> HostDescription:
@@ -306,10 +322,14 @@ def test_what_is_another_since_it_was_chosen_is_not_used() -> None:
         devices.child("a/cuda://0", "handler", {})
     assert devices.child("b/cuda://0", "handler", {}) is not None
     (was,) = hosts[1].devices
-    other = dataclasses.replace(was, kind="cuda on NVIDIA T4")
-    hosts[1] = dataclasses.replace(hosts[1], devices=(other,))
-    with pytest.raises(HostLost, match="b/cuda://0 is cuda on NVIDIA T4 now, not cuda on NVIDIA H"):
-        devices.child("b/cuda://0", "handler", {})
+    for change, says in (
+        ({"kind": "cuda on NVIDIA T4"}, "cuda on NVIDIA T4 now, not cuda on NVIDIA H100"),
+        ({"cores": 8}, r"cuda on NVIDIA H100 \(8 of its cores\) now, not cuda on NVIDIA H100"),
+    ):
+        other = dataclasses.replace(was, **change)
+        hosts[1] = dataclasses.replace(hosts[1], devices=(other,))
+        with pytest.raises(HostLost, match=f"b/cuda://0 is {says}"):
+            devices.child("b/cuda://0", "handler", {})
 
 
 def test_of_devices_that_join_those_are_taken_that_the_run_would_have_chosen() -> None:

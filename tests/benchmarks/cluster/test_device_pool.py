@@ -116,3 +116,36 @@ def test_while_one_works_the_others_are_waited_for(monkeypatch: pytest.MonkeyPat
             assert waited.acquire(timeout=60)
         done.set()
         assert [first.result(), second.result()] == ["a", "a"]
+
+
+def test_a_device_that_was_lost_is_busy_again_once_it_has_answered() -> None:
+    pool = DevicePool(["a"], lambda name: Named(name), lambda _: None, again=0.0, alone=60.0)  # type: ignore[arg-type,return-value]
+    busy: list[set[str]] = []
+    answers = iter([False, True])
+
+    def ask(device: Any) -> None:
+        busy.append({*pool._busy})
+        if not next(answers):
+            raise HostLost("gone")
+
+    pool.run(lambda device: busy.append({*pool._busy}), ask)
+    assert busy == [{"a"}, set(), {"a"}]
+
+
+def test_several_pieces_of_work_are_done_on_one_device_unless_it_is_lost() -> None:
+    pool = DevicePool(["a", "b"], lambda name: Named(name), lambda _: None, again=600.0)  # type: ignore[arg-type,return-value]
+
+    def work(device: Any) -> str:
+        return str(device.name)
+
+    def lose(device: Any) -> str:
+        if device.name == "a":
+            raise HostLost("a is gone")
+        return work(device)
+
+    with pool.keeping() as kept:
+        assert [pool.run(work, kept=kept) for _ in range(3)] == ["a", "a", "a"]
+        assert [pool.run(work) for _ in range(2)] == ["b", "b"]
+        assert pool.run(lose, kept=kept) == "b"
+        assert kept.name == "b"
+    assert pool.run(work) == "b"

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks.cluster import client
+from frontrunner.benchmarks.cluster import client, remote_child
 from frontrunner.benchmarks.cluster.client import Cluster
+from frontrunner.benchmarks.cluster.host import Host
 from frontrunner.benchmarks.cluster.messages import (
     Answer,
     HostDescription,
@@ -19,6 +24,7 @@ from frontrunner.benchmarks.cluster.messages import (
     HostLost,
 )
 from frontrunner.benchmarks.cluster.remote_child import TRIES, RemoteChild, SentFiles
+from frontrunner.benchmarks.cluster.store import ExecutableStore, digest_of_path
 from frontrunner.benchmarks.compiling import COMPILER
 from frontrunner.benchmarks.measuring import HANDLER
 from frontrunner.core import WorkError
@@ -107,6 +113,42 @@ def test_a_host_that_is_full_is_lost_for_large_files_too(tmp_path: Path) -> None
     cluster: Any = SimpleNamespace(_ask=lambda host, handler, piece: full)
     with pytest.raises(HostLost, match="a cannot write work"):
         Cluster.send(cluster, HOST, path, "digest.irpa", "me")
+
+
+def test_weights_of_one_request_do_not_push_each_other_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_child, "PIECE_BYTES", 10)
+    paths = tuple(tmp_path / name for name in ("one.irpa", "two.irpa"))
+    for path in paths:
+        path.write_bytes(10 * path.name.encode())
+    with closing(Host(tmp_path / "host", ())) as host:
+        host._store = ExecutableStore(tmp_path / "store", limit=100)
+        link = SimpleNamespace(_ask=lambda at, handler, piece: host.keep(piece.data))
+        cluster: Any = FakeCluster(losses=0)
+        cluster.send = partial(Cluster.send, link)
+        RemoteChild(cluster, HOST, HANDLER, SentFiles()).call(paths)
+        names = [f"{digest_of_path(path)}.irpa" for path in paths]
+        assert all(host._store.get(name) is not None for name in names)
+
+
+def test_what_is_answered_as_its_host_goes_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "LOOK_SECONDS", 0.0)
+    waiting: Future[Answer] = Future()
+    looked = iter([True, False])
+
+    def alive(host: HostDescription) -> bool:
+        there = next(looked)
+        if not there:
+            waiting.set_result(Answer("done"))
+        return there
+
+    def run(work: Coroutine[Any, Any, Any]) -> Future[Answer]:
+        work.close()
+        return waiting
+
+    link: Any = SimpleNamespace(alive=alive, _run=run, _given_up=threading.Event())
+    assert Cluster._ask(link, HOST, "handler").value == "done"
 
 
 @pytest.mark.parametrize(

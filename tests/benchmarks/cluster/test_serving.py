@@ -33,6 +33,12 @@ def test_a_worker_tells_that_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> 
     assert said == []
 
 
+@pytest.mark.parametrize("address", ["localhost", "h:abc", "foo://h:1"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(InputError, match=f"{address} is no scheduler's address: "):
+        work_for_clients(Offer((), 1), address, None, lambda text: None)
+
+
 @pytest.mark.parametrize("given", [("", None), (None, "")])
 def test_an_empty_address_is_refused(given: tuple[str | None, str | None]) -> None:
     with pytest.raises(InputError, match="the address is empty"):

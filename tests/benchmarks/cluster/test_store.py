@@ -90,13 +90,17 @@ def test_what_is_half_sent_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_used_together_stays_together(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_pieces", [False, True])
+def test_what_is_used_together_stays_together(in_pieces: bool, tmp_path: Path) -> None:
     """Such as weights that take more than the limit, and the model that reads them."""
     store = ExecutableStore(tmp_path, limit=20)
     weights, model, other = b"weights" * 5, b"model" * 2, b"other"
     names = [digest_of(data) for data in (weights, model)]
     store.put(digest_of(other), other)
     for name, data in zip(names, (weights, model), strict=True):
-        store.put(name, data, names)
+        if in_pieces:
+            store.put_piece("me", name, data, 0, names)
+        else:
+            store.put(name, data, names)
     assert all(store.get(name) is not None for name in names)
     assert store.get(digest_of(other)) is None

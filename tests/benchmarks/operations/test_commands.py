@@ -86,6 +86,12 @@ def added_product(dims: list[int]) -> str:
     return json.dumps({"tensors": tensors, "nodes": nodes})
 
 
+def strided_product(*strides: int) -> str:
+    """Three products, of 4 rows and 5 columns on the left."""
+    left, right = PRODUCT["tensors"]
+    return json.dumps({**PRODUCT, "tensors": [{**left, "strides": strides}, right]})
+
+
 HALF_CONV = Conv(7, 7, 8, 8, (3, 3), layout="nchw", types=HALF, steps=("truncate",))
 BACK_DATA = Conv(7, 8, 10, 6, (3, 2), 2, (1, 1), (1, 2), layout="nchw")
 BACK_WEIGHTS = Conv(3, 2, 2, 10, (4, 6), 6, (1, 2), (2, 1), layout="nchw")
@@ -240,6 +246,12 @@ def test_what_lines_compute(tmp_path, line, operation):
         (graph(conv_node("Fwd"), pointwise("tanh", 4)), "PointwiseAttributes tanh is not"),
         (graph(conv_node("Fwd"), pointwise("add", 3)), "only what has a value for each channel"),
         (graph(conv_node("Fwd"), relu(lower_clip_slope=0.1)), "relu_fwd is understood as it is"),
+        (
+            graph(conv_node("Wrw"), pointwise("add", 4), others={4: {"dims": [1, 6, 1, 1]}}),
+            "what is added to the gradient of filters is not supported",
+        ),
+        (strided_product(5, 15, 1), "strides (5, 15, 1) of (3, 4, 5) are neither row by row nor"),
+        (strided_product(1, 15, 3), "strides (1, 15, 3) of (3, 4, 5) are neither row by row nor"),
         (added_product([64, 1]), "only what has a value for each channel"),
         (added_product([1, 1]), "only what has a value for each channel"),
         (f"{CONV} -m trans", "-m trans is not supported"),
@@ -332,6 +344,9 @@ def test_what_is_long_is_not_told_in_full(tmp_path):
     (found,) = read(tmp_path / "lines.txt", f"rocblas-bench -m {'9' * 1000} -n 4 -k 2")
     assert len(found.problem) <= 300
     (found,) = read(tmp_path / "lines.txt", f"rocblas-bench -m 8 {'-n 4 ' * 10_000}")
+    assert found.problem == "over 10,000 characters"
+    # Added to each other one by one, they would be copied for minutes.
+    (found,) = read(tmp_path / "lines.txt", "rocblas-bench -m 8 \\", *400_000 * ["-n 4 \\"])
     assert found.problem == "over 10,000 characters"
 
 

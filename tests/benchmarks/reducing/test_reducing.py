@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from frontrunner.benchmarks.compiling import SCRIPT
 from frontrunner.benchmarks.measuring import COMPILE_FAILED, CRASHED, Outcome
 from frontrunner.benchmarks.operations import Matmul
 from frontrunner.benchmarks.reducing import (
@@ -112,3 +113,18 @@ def test_fused_ops_are_dropped_from_either_side() -> None:
 )  # fmt: skip
 def test_a_crash_is_known_by_the_function_that_crashed(said: str, site: str) -> None:
     assert crash_site(said) == site
+
+
+@pytest.mark.parametrize(
+    ("said", "manner"),
+    [
+        ("a.c:9: RESOURCE_EXHAUSTED; no 17 bytes", "exit code 1, RESOURCE_EXHAUSTED"),
+        ("a.c:8: INVALID_ARGUMENT; no 18 bytes", "exit code 1, INVALID_ARGUMENT"),
+        ("it ended", "exit code 1"),
+    ],
+)
+def test_a_run_that_fails_is_known_by_what_the_runtime_gave_up_with(
+    said: str, manner: str, tmp_path: Path
+) -> None:
+    (tmp_path / SCRIPT).write_text(f"echo '{said}' >&2\nexit 1\n")
+    assert run_script(tmp_path) == (manner, said)

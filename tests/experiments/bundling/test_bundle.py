@@ -37,6 +37,8 @@ from frontrunner.search.gpu import emitted_spaces
 
 DATA = Path(__file__).parents[2] / "data"
 COUNT = 10
+# That `measured` is of.
+DEVICES = ("local-task", "local-sync")
 pytestmark = pytest.mark.usefixtures("brief", "warm")
 
 
@@ -202,14 +204,14 @@ def test_a_bundle_refuses_in_one_line(packed: PackResult, elsewhere: Path, tmp_p
 def measured(packed: PackResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of two devices."""
     out = tmp_path_factory.mktemp("measured") / "results.jsonl"
-    run_bundle(packed.bundle, ("local-task", "local-sync"), out, Budget(), lambda text: None)
+    run_bundle(packed.bundle, DEVICES, out, Budget(), lambda text: None)
     return out
 
 
 def test_two_devices_have_baselines_of_their_own(measured: Path) -> None:
     baselines: dict[str, set[float | None]] = {"local-task": set(), "local-sync": set()}
     for index, outcome in read_results(measured).outcomes.items():
-        assert outcome.device == ("local-task", "local-sync")[index % 2]
+        assert outcome.device == DEVICES[index % 2]
         baselines[outcome.device].add(outcome.baseline_us)
     here, there = baselines.values()
     assert here and there and not here & there and None not in here | there
@@ -260,8 +262,8 @@ def test_results_become_a_recording(packed: PackResult, measured: Path, tmp_path
     IngestedBundle.read(packed.bundle, measured).to_recording().write(path)
     recording = Recording.read(path)
     assert list(recording.frame["index"]) == list(range(COUNT))
-    assert set(recording.frame["device"]) == {"local-task", "local-sync"}
-    assert list(recording.provenance.devices) == ["local-task", "local-sync"]
+    assert set(recording.frame["device"]) == {*DEVICES}
+    assert tuple(recording.provenance.devices) == DEVICES
     assert recording.provenance.noise_floor is not None
     queue = pd.read_parquet(io.BytesIO(Bundle(packed.bundle).read("run/queue.parquet")))
     knobs = recording.frame[recording.knobs]
@@ -343,9 +345,10 @@ def test_edited_results_are_refused(
     edited.write_text("".join(json.dumps(record) + "\n" for record in records))
     with pytest.raises(InputError, match=says):
         IngestedBundle.read(packed.bundle, edited)
-    # Who would go on from there is told the same.
-    with pytest.raises(InputError):
-        run_bundle(packed.bundle, ("local-sync", "local-task"), edited, Budget(), lambda _: None)
+    # Who would go on from there is told the same, but of another bundle what differs.
+    told = "its bundle is 0000" if says == "another bundle" else says
+    with pytest.raises(InputError, match=told):
+        run_bundle(packed.bundle, DEVICES, edited, Budget(), lambda _: None)
 
 
 def test_a_longer_budget_continues_where_the_run_stopped(

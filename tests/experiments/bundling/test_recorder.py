@@ -508,6 +508,34 @@ def test_an_unfinished_recording_goes_on_with_the_same_chip_and_cores(
         again()
 
 
+def test_an_unfinished_recording_of_a_cluster_goes_on_with_as_many_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that was started again may have others."""
+    found = SimpleNamespace(
+        names=("a/local-sync",),
+        uri=lambda name: "local-sync",
+        kind="a kind",
+        cores=2,
+        compilers=lambda: (),
+        cluster=SimpleNamespace(address="an address"),
+        close=lambda: None,
+    )
+
+    def measure(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "open_devices", lambda address, target, asked, notify: found)
+    monkeypatch.setattr(module, "measure_bundle", measure)
+    given = options(tmp_path / "matmul.parquet", budget=Budget(1), cluster="an address")
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            record_dispatch(given, PLAIN, (), Observer(), silent)
+    found.cores = 4
+    with pytest.raises(InputError, match=r"of another number of cores \(2, here 4\)$"):
+        record_dispatch(given, PLAIN, (), Observer(), silent)
+
+
 def test_two_do_not_record_the_same_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from frontrunner.benchmarks.operations import Matmul
 from frontrunner.benchmarks.reducing import run_script
 from frontrunner.cli import main
 from frontrunner.core import InputError, WorkError
-from frontrunner.experiments.compiler_fuzzing import session
+from frontrunner.experiments.compiler_fuzzing import drawing, session
 from frontrunner.experiments.compiler_fuzzing.drawing import Drawn
 from frontrunner.experiments.interrupted import RunInterrupted
 
@@ -62,6 +62,34 @@ def test_what_was_said_may_be_any_text_in_any_locale(monkeypatch: pytest.MonkeyP
     drawn, found = Drawn(Path("a.mlir"), "host", "", None, range(1), 0, None), {}
     drawn.take_turn(found, lambda: True, lambda _: None)
     assert list(found.values()) == [[(0, outcome, "no such ‘tile’…")]]
+
+
+class GrowingRunner:
+    """Takes more at a time once it has begun, as this machine's does."""
+
+    def __init__(
+        self, dispatch, render_config, folder, logs, *, jobs=None, builder=None, head_start=None
+    ):
+        self.batch = 2
+
+    def start(self, known):
+        return {}
+
+    def run(self, batch, should_continue=lambda: True):
+        self.batch = 8
+        for index in batch:
+            yield index, Outcome("ok", reason=str(index))
+
+    def close(self): ...
+
+
+def test_each_candidate_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "CompileRunner", GrowingRunner)
+    monkeypatch.setattr(drawing, "renderer", lambda dispatch, queue: str)
+    drawn, taken = Drawn(Path("a.mlir"), "gfx942", "", None, range(20), 0, None), []
+    drawn.take_turn({}, lambda: True, lambda outcome: taken.append(outcome.reason))
+    assert taken == [str(index) for index in range(20)]
+    assert drawn.over
 
 
 def test_ctrl_c_while_reducing_keeps_what_was_found(

@@ -100,3 +100,13 @@ def test_fields_of_another_type(path, kind, change):
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     with pytest.raises(InputError, match="is not what was written there"):
         ProfileLog(path, HOW)
+
+
+def test_what_older_logs_do_not_say_keeps_none_from_going_on(path):
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    del lines[1]["row"]["measured_on"]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with ProfileLog(path, {**HOW, "place": "a cluster", "device_cores": 2}) as log:
+        assert log.rows == {ROW.key: ROW}
+    with pytest.raises(InputError, match="with another seed: None, not 1"):
+        ProfileLog(path, {**HOW, "seed": 1})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,13 +17,19 @@ from frontrunner.benchmarks.measuring.outcome import TIMEOUT
 from frontrunner.benchmarks.operations import Conv, Matmul, Types
 from frontrunner.core import InputError
 from frontrunner.core.errors import CompilerCrashedError, KilledError
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.profiling import bench, modules
 from frontrunner.experiments.profiling.configurations import ConfigurationOptions
 from frontrunner.experiments.profiling.folder import find_generated
 from frontrunner.experiments.profiling.libraries import Libraries
-from frontrunner.experiments.profiling.log import Row
+from frontrunner.experiments.profiling.log import ProfileLog, Row
 from frontrunner.experiments.profiling.options import ProfileOptions
-from frontrunner.experiments.profiling.profiles import check_profile
+from frontrunner.experiments.profiling.profiles import (
+    check_profile,
+    current_rows,
+    make_missing_rows,
+    planned_rows,
+)
 from frontrunner.experiments.profiling.tables import frame_of, table, write_tables
 
 LIBRARIES = ("numpy", "onnxruntime")
@@ -298,3 +305,67 @@ def test_configurations_of_another_target(made, tmp_path):
     made(tmp_path, Matmul(8, 8, 8), choice=ConfigurationOptions(1, target="znver3", pool=50))
     with pytest.raises(InputError, match="are for znver3, not host"):
         check_profile(find_generated(tmp_path), ProfileOptions(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("devices", "speedup"), [(("", ""), 2.0), (("a", "a"), 2.0), (("a", "b"), np.nan)]
+)
+def test_times_of_two_devices_are_not_compared(devices, speedup):
+    default = Row("mm", "matmul", "default", "iree", "d", "passed", "ok", time_us=8.0)
+    rows = [
+        replace(default, measured_on=devices[0]),
+        replace(default, configuration="c001", time_us=4.0, measured_on=devices[1]),
+    ]
+    assert frame_of(rows).speedup.tolist() == pytest.approx([1.0, speedup], nan_ok=True)
+
+
+class FakeDevice:
+    """Takes as long for whatever it is asked."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def switch_dispatch(self, call, operation): ...
+
+    def measure_samples(self, request):
+        return (1.0, 1.0, 1.0)
+
+    def close(self): ...
+
+
+def test_all_configurations_of_a_dispatch_are_measured_on_one_device(made, tmp_path):
+    made(tmp_path, Matmul(8, 8, 8), Matmul(16, 8, 8), choice=CHOICE)
+    cluster = SimpleNamespace(
+        names=("a", "b"),
+        compilers=lambda: [],
+        connect=lambda name, call, baseline, seed: FakeDevice(name),
+    )
+    every = planned_rows(find_generated(tmp_path), ())
+    with ProfileLog(tmp_path / "profile.jsonl", {}) as log:
+        options = ProfileOptions(tmp_path / "failures", cluster=cluster)
+        make_missing_rows(every, options, log, Observer())
+        timed = [row for row in current_rows(every, log) if row.time_us]
+    places = {(row.operation, row.measured_on) for row in timed}
+    assert len(timed) > len(places) == 2
+    assert {place for _, place in places} <= {"a", "b"}
+    assert frame_of(timed).speedup.eq(1).all()
+
+
+def test_a_profile_goes_on_where_it_was_with_as_many_cores(tmp_path):
+    here, there, other = (
+        check_profile([], ProfileOptions(tmp_path, cluster=cluster))
+        for cluster in (
+            None,
+            SimpleNamespace(kind="local-task on a chip", cores=2),
+            SimpleNamespace(kind="local-task on a chip", cores=4),
+        )
+    )
+    path = tmp_path / "profile.jsonl"
+    with ProfileLog(path, there) as log:
+        log.append(Row("mm", "matmul", "default", "iree", "d", "passed", "ok", time_us=8.0))
+    for given, says in (
+        ({**here, "device": there["device"]}, "another place: a cluster, not this machine"),
+        (other, "another device_cores: 2, not 4"),
+    ):
+        with pytest.raises(InputError, match=says):
+            ProfileLog(path, given)

@@ -17,6 +17,11 @@ FOLDER = Path(studies.__file__).parent
 STUDIES = [p.stem for p in sorted(FOLDER.glob("*.py")) if "    run_study(main" in p.read_text()]
 
 
+def test_studies_are_found() -> None:
+    """Else nothing would be tried below."""
+    assert len(STUDIES) > 15
+
+
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules")
 @pytest.mark.parametrize("name", STUDIES)
 def test_help_is_the_docstring(
@@ -31,6 +36,8 @@ def test_help_is_the_docstring(
         with pytest.raises(SystemExit) as ended:
             runpy.run_module(f"{PACKAGE}.{name}", run_name="__main__")
     except ImportError as error:
+        if (error.name or "frontrunner").startswith("frontrunner"):
+            raise
         pytest.skip(f"needs {error.name}")
     assert ended.value.code in (None, 0)
     assert f"python -m {PACKAGE}.{name}" in capsys.readouterr().out

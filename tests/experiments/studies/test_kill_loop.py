@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from frontrunner.experiments.kill_loop import ending
+from frontrunner.experiments.kill_loop import ending, rounds
 from frontrunner.experiments.kill_loop.ending import KILL, MARK, CommandProcess, left_over, marked
 from frontrunner.experiments.kill_loop.rounds import do_round
 from frontrunner.experiments.kill_loop.tasks import (
@@ -111,6 +111,29 @@ def test_a_session_is_killed_and_tells_how(tmp_path):
     ended = session.wait(60)
     assert ended is not None
     assert ended.code == -9
+
+
+def test_no_process_of_a_session_outlives_its_block(tmp_path):
+    (tmp_path / "work").mkdir()
+    starts = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {FOREVER!r}])"
+    (tmp_path / "starts_another.py").write_text(f"{starts}; {FOREVER}")
+    mark = str(tmp_path)
+    with CommandProcess("", tmp_path, mark, "starts_another", {"PYTHONPATH": mark}) as session:
+        assert ending.wait_for(lambda: len(marked(mark)) == 2, 60)
+    assert not session.running
+    assert ending.wait_for(lambda: not marked(mark), 20)
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_log_that_was_taken_into_the_result_may_be_gone(tmp_path, taken):
+    """Also where the command was killed before its exit."""
+    task = KillTask("t", "", ("log",), Path.mkdir, lambda work: None, lambda *_: [], result="done")
+    state = rounds._State(task, tmp_path, str(tmp_path), seen={"log": [b"one"]})
+    state.work.mkdir()
+    if taken:
+        (state.work / "done").touch()
+    rounds._look(state, ending.ExitResult(-9, "", 1.0), KILL)
+    assert (state.found.findings == []) is taken
 
 
 def test_a_round_goes_on_until_the_command_is_done(tmp_path):
