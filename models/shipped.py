@@ -121,6 +121,11 @@ class CpuRanker(Ranker):
         return {f"{m}/{n}": data for m, part in learned.items() for n, data in part.dump().items()}
 
     def restore(self, payload: Mapping[str, bytes]) -> Self:
+        if self.catalogue_.name != CPU.name:
+            raise InputError(
+                f"it was trained on candidates for {self.catalogue_.subject}, and ranker "
+                f"{self.name!r} orders those for {CPU.subject}"
+            )
         machines = defaultdict[str, dict[str, bytes]](dict)
         for path, data in payload.items():
             # Older files hold one predictor, of all machines, and no folder for it.

@@ -67,8 +67,11 @@ def save(ranker: Ranker, path: str | Path, training: Mapping[str, Any] | None = 
     write_atomically(Path(path), buffer.getvalue())
 
 
-def load(path: str | Path) -> Ranker:
+def load(path: str | Path, seed: int | None = None) -> Ranker:
     """Reads a ranker that `save` wrote.
+
+    Args:
+        seed: in place of the one that it was saved with, for a ranker that takes one.
 
     Raises:
         InputError: the file cannot be read, is damaged or of something else, or its ranker was
@@ -78,8 +81,11 @@ def load(path: str | Path) -> Ranker:
     manifest = _manifest(pieces, path)
     catalogue = _catalogue(manifest, path)
     learned = {n.removeprefix(_LEARNED): d for n, d in pieces.items() if n.startswith(_LEARNED)}
+    params = manifest["params"]
+    if seed is not None and "seed" in params:
+        params = {**params, "seed": seed}
     try:
-        ranker = create_ranker(manifest["ranker"], **manifest["params"])
+        ranker = create_ranker(manifest["ranker"], **params)
         ranker.catalogue_ = catalogue
         ranker.training_ = manifest["training"]
         ranker.restore(learned)

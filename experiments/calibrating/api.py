@@ -27,13 +27,13 @@ from ...search import Target
 from ...search.reading import read_dispatch
 from ..arguments import optional_path
 from ..dataset import Recording
-from ..evaluation import PROBLEM, Contender, cross_validate, summarise
+from ..evaluation import PROBLEM, Contender, cross_validate, paired_ratio
 from ..interrupted import resumable
 from ..learning import Case, check_replaceable, note_tried, read_cases, train
 from ..observing import make_notify, make_progress
 from .problems import PROBLEMS
 from .quick_recording import record_quickly
-from .result import CalibrationResult
+from .result import CalibrationResult, Ratio
 
 RANKER = "cpu"
 # What other machines taught has half of the say: an earlier version of `cpu`, of places in place of
@@ -83,6 +83,11 @@ def calibrate(
     out = Path(out)
     check_replaceable(out)
     folder = optional_path(recordings) or out.with_name(f"{out.stem}.recordings")
+    if folder.absolute() == out.absolute():
+        raise InputError(
+            f"{out} is to be a predictor, and the folder of its recordings",
+            "name the predictor otherwise, such as here.predictor",
+        )
     notify = make_notify(quiet=quiet)
     with resumable(folder), tempfile.TemporaryDirectory() as work:
         paths = write_operations(Path(work), PROBLEMS)
@@ -110,7 +115,7 @@ def calibrate(
             "give more minutes",
         )
     cases = read_cases(passes)
-    tried, as_shipped = _compare(cases, seed)
+    tried, as_shipped, ratio = _compare(cases, seed)
     trained = train(passes, out, ranker=RANKER, params=PARAMS, seed=seed, quiet=quiet)
     if tried is not None:
         note_tried(out, tried)
@@ -122,6 +127,8 @@ def calibrate(
         minutes=spent / 60,
         tried=tried,
         tried_as_shipped=as_shipped,
+        tried_ratio=ratio,
+        tried_of=int(np.median([len(case.times) for case in cases])),
         failed=failed,
         trained=trained,
     )
@@ -194,10 +201,13 @@ def _record(
     return time.monotonic() - started, failed
 
 
-def _compare(cases: Sequence[Case], seed: int) -> tuple[float | None, float | None]:
-    """Candidates to a near-optimal one, with what is learned here, and in the order that ships."""
+def _compare(cases: Sequence[Case], seed: int) -> tuple[float | None, float | None, Ratio | None]:
+    """Candidates to a near-optimal one, with what is learned here, and in the order that ships.
+
+    And how many times the other the one is, case by case, with its interval where it has one.
+    """
     if len({case.problem for case in cases}) < 2:
-        return None, None
+        return None, None, None
     with tempfile.TemporaryDirectory() as work:
         shipped = Path(work) / "shipped.predictor"
         save(create_ranker(RANKER), shipped)
@@ -206,7 +216,10 @@ def _compare(cases: Sequence[Case], seed: int) -> tuple[float | None, float | No
             Contender("shipped", RANKER, file=shipped),
         ]
         evaluation = cross_validate(cases, contenders, PROBLEM, seeds=(seed,))
-    means = summarise(evaluation.results)["iterations_geomean"]
-    if not math.isfinite(means["here"]):
-        return None, None  # the default is best everywhere
-    return float(means["here"]), float(means["shipped"])
+    results = evaluation.results[~evaluation.results["default_wins"]]
+    if results.empty:
+        return None, None, None
+    taken = results.pivot_table("log_iterations_5", [PROBLEM, "case"], "ranker", "mean")
+    ratio = paired_ratio(taken["here"], taken["shipped"], [PROBLEM], seed)
+    tried, as_shipped = (float(np.exp(taken[name].mean())) for name in ("here", "shipped"))
+    return tried, as_shipped, ratio if math.isfinite(ratio[1]) else None

@@ -28,7 +28,7 @@ from ..dataset import ADAPTIVE, ORIGIN, UNIFORM, Provenance, Recording, SampledF
 from ..observing import Observer
 from ..queue import AdaptiveOrder, renderer, sample_with_features
 
-# So few that the adaptive ranker orders all of them anew after each batch.
+# So few of each pipeline that the adaptive ranker orders all of them anew after each batch.
 POOL = 8192
 TIMING = (
     f"quantile {TIMING_QUANTILE:g} of the wall-clock times of single runs in a process that stays "
@@ -80,10 +80,11 @@ def record_quickly(
     devices = tuple(devices) or dispatch.target.drivers[:1]
     pool, features = sample_with_features(build_spaces(dispatch), POOL, seed)
     ranker = cast(AdaptiveRanker, resolve_ranker(ADAPTIVE, seed))
-    queue = pool.iloc[order(ranker, features)].reset_index(drop=True)
+    ranked = order(ranker, features)
+    queue, features = (part.iloc[ranked].reset_index(drop=True) for part in (pool, features))
     rng = np.random.default_rng([seed, _STREAM])
     chosen = [int(place) for place in rng.permutation(len(queue))[:uniform]]
-    taking = RandomFirst(chosen, AdaptiveOrder.for_queue(queue, dispatch, ranker, seed))
+    taking = RandomFirst(chosen, AdaptiveOrder(ranker, features, len(queue)))
     stopping = BudgetStopping(Budget(uniform + adaptive), len(queue))
     log = MemoryLog()
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..learning import TrainResult
 from ..readable import Readable, count_of
+
+# A ratio, and the limits of its interval.
+Ratio = tuple[float, float, float]
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,6 +27,9 @@ class CalibrationResult(Readable):
             recordings, each left out of the training in turn; None with one problem only, and where
             the compiler's default is among the best of each.
         tried_as_shipped: the same, in the order that ships.
+        tried_ratio: how many times the second the first of these is, recording by recording, with
+            the limits of its 95 % interval; None with fewer than three problems, too.
+        tried_of: among how many: those that a recording holds, in the median.
         failed: what could not be recorded, and why.
     """
 
@@ -35,6 +40,8 @@ class CalibrationResult(Readable):
     minutes: float
     tried: float | None
     tried_as_shipped: float | None
+    tried_ratio: Ratio | None
+    tried_of: int
     failed: dict[str, str]
     trained: TrainResult
 
@@ -51,11 +58,19 @@ class CalibrationResult(Readable):
         ]
         if self.tried is not None and self.tried_as_shipped is not None:
             lines.append(
-                f"candidates   {self.tried:.1f} to within 5 % of the best, each left out in turn; "
+                f"candidates   {self.tried:.1f} to within 5 % of the best of {self.tried_of} "
+                f"recorded, each left out in turn; {_share_of(self.tried_ratio)}"
                 f"{self.tried_as_shipped:.1f} in the order that ships"
             )
         return [
             *lines,
             f"predictor    {self.predictor} ({self.trained.size_bytes / 1e3:.0f} kB)",
-            f"use it       frontrunner tune IN.mlir --ranker {shlex.quote(str(self.predictor))}",
+            f"use it       frontrunner tune IN.mlir --ranker {self.trained.as_ranker}",
         ]
+
+
+def _share_of(ratio: Ratio | None) -> str:
+    if ratio is None:
+        return ""
+    value, low, high = ratio
+    return f"{value:.2f}x ({low:.2f} to {high:.2f}) of the "

@@ -103,8 +103,10 @@ class Contender:
         """Whether its order depends on a seed that is not among its parameters."""
         if self.peer is not None:
             return True
-        takes = self.file is None and "seed" in ranker_class(self.ranker).param_names()
-        return takes and "seed" not in self.params
+        cls = ranker_class(self.ranker)
+        # What was trained keeps its order, but for a search, which draws lots as it goes.
+        draws = self.file is None or issubclass(cls, AdaptiveRanker)
+        return draws and "seed" in cls.param_names() and "seed" not in self.params
 
     @property
     def searches_knobs(self) -> bool:
@@ -128,7 +130,7 @@ class Contender:
     def make(self, seed: int) -> Ranker:
         """The ranker, not trained yet unless it is from a file."""
         if self.file is not None:
-            return load(self.file)
+            return load(self.file, seed if self.seeded else None)
         return create_ranker(self.ranker, **self.params, **({"seed": seed} if self.seeded else {}))
 
     def device_warning(self, cases: Sequence[Case]) -> str:
@@ -144,9 +146,10 @@ class Contender:
 
     def cases_trained_on(self, cases: Sequence[Case]) -> list[str]:
         """Names of the cases that it has learned from as it is: as saved, or as it ships."""
-        if self.peer is not None:
+        if self.peer is not None or not cases:
             return []
-        known = problems_trained_on(self.make(seed=0))
+        asked = {(case.problem, device) for case in cases for device in case.devices}
+        known = problems_trained_on(self.make(seed=0), asked)
         return [
             case.name
             for case in cases

@@ -6,8 +6,11 @@ import base64
 import hashlib
 import inspect
 import json
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +20,13 @@ import pandas as pd
 from ... import __file__ as package_file
 from ...core import (
     FrontrunnerError,
+    entries_of,
     installed_version,
     parse_json,
     read_limited,
     write_atomically,
 )
-from ...models import ranker_class
+from ...models import ENTRY_POINTS, Ranker, load, ranker_class, ranker_names
 from ..learning import Case, cases_digest
 from .contenders import Contender
 from .tasks import CaseScore, Predictor, Result
@@ -31,8 +35,11 @@ from .tasks import CaseScore, Predictor, Result
 SOURCES = ("core", "search", "features", "models", "benchmarks", "experiments")
 LIBRARIES = (
     *("lightgbm", "numpy", "pandas", "scikit-learn", "scipy"),
-    *("cmaes", "kernel-tuner", "optuna"),  # of peers
+    *("cmaes", "kernel-tuner", "optuna", "torch"),  # of peers
 )
+OWN_PACKAGE = __name__.partition(".")[0]
+# Of a package that brings a ranker.
+MOST_FILES = 1000
 
 
 class FinishedParts:
@@ -135,20 +142,63 @@ def _digest(text: str) -> str:
 
 
 def _file_digest(contender: Contender) -> str:
-    """Of a saved ranker's file, or of the code of one that another package brings."""
+    """Of saved rankers' files, and of the code that other packages bring."""
     if contender.peer is not None:
         return ""
-    code = inspect.getfile(ranker_class(contender.ranker))
-    own = read_limited(contender.file) if contender.file else Path(code).read_bytes()
-    priors = [read_limited(file) for file in contender.files if file != contender.file]
-    return hashlib.sha256(b"".join([own, *priors])).hexdigest()
+    found = hashlib.sha256()
+    for file in contender.files:
+        found.update(read_limited(file))
+    priors = [load(file) for file in contender.files if file != contender.file]
+    asked = [cls for one in (contender.make(seed=0), *priors) for cls in _classes(one)]
+    brought = {_package(cls): cls for cls in asked if _package(cls) != OWN_PACKAGE}
+    for package in sorted(brought):
+        found.update(f"{package} {_version(package)}".encode())
+        for path in _code_files(brought[package]):
+            found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def _classes(ranker: Ranker) -> Iterator[type[Ranker]]:
+    """Of a ranker and of those that it asks, among them a prior by its name."""
+    yield type(ranker)
+    for part in ranker.parts.values():
+        yield from _classes(part)
+    if (prior := getattr(ranker, "prior", None)) in ranker_names():
+        yield ranker_class(prior)
+
+
+def _package(cls: type[Ranker]) -> str:
+    return cls.__module__.partition(".")[0]
+
+
+def _version(package: str) -> str:
+    """Of the distribution whose entry point names a package."""
+    modules = {e.value.partition(":")[0].partition(".")[0]: e for e in entries_of(ENTRY_POINTS)}
+    entry = modules.get(package)
+    return entry.dist.version if entry and entry.dist else ""
+
+
+def _code_files(cls: type[Ranker]) -> Iterator[Path]:
+    """The Python files of the package that brings a ranker, `MOST_FILES` at most."""
+    places = getattr(sys.modules.get(_package(cls)), "__path__", ())
+    found = (path for place in places for path in _python_files(Path(place)))
+    yield from islice(filter(Path.is_file, found), MOST_FILES)
+    yield Path(inspect.getfile(cls))
+
+
+def _python_files(place: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(place):
+        # No others are packages; in a checkout, an environment may be beside them.
+        folders[:] = sorted(name for name in folders if name.isidentifier())
+        yield from (Path(folder, name) for name in sorted(files) if name.endswith(".py"))
 
 
 def _cases_digest(cases: Sequence[Case]) -> str:
     """Of all that figures say of cases, and that they are made of."""
     found = hashlib.sha256(cases_digest(cases).encode())
     for case in cases:
-        found.update(repr((case.name, case.problem, case.device, case.baseline_us)).encode())
+        told = (case.name, case.problem, case.device, case.baseline_us, case.default)
+        found.update(repr(told).encode())
         found.update(np.ascontiguousarray(case.seconds, dtype="<f8").tobytes())
         found.update(b"" if case.uniform is None else case.uniform.tobytes())
     return found.hexdigest()

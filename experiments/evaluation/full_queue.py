@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...models import AdaptiveRanker, Ranker, order
-from ...search import Dispatch, Problem, build_spaces
+from ...search import PIPELINE, Dispatch, Problem, Space, build_spaces
 from ..learning import Case
 from ..queue import sample_with_features
 
@@ -69,9 +69,21 @@ def unmeasured_features(case: Case) -> pd.DataFrame | None:
     if not isinstance(about.problem, Problem) or about.target is None or about.target.gpu:
         return None
     dispatch = Dispatch(about.problem, about.target, "", "", (), (), "", ())
-    spaces = build_spaces(dispatch, about.drawn.pipeline, about.drawn.extras)
+    plain = build_spaces(dispatch, about.drawn.pipeline, about.drawn.extras)
+    spaces = [_with_default(space, case) for space in plain]
     candidates, features = sample_with_features(spaces, about.drawn.pool, about.seed or 0)
     names = [name for name in case.knobs if name in candidates]
     measured = pd.MultiIndex.from_frame(case.knobs[names].astype(object).fillna(0))
     drawn = pd.MultiIndex.from_frame(candidates[names].astype(object).fillna(0))
     return features[~drawn.isin(measured)]
+
+
+def _with_default(space: Space, case: Case) -> Space:
+    """The space with the compiler's default, as `tune` has it, where that was recorded."""
+    if case.default is None:
+        return space
+    chosen = case.knobs.iloc[case.default].dropna()
+    names = [knob.name for knob in space.knobs]
+    if chosen.get(PIPELINE) != space.pipeline or not {*names} <= {*chosen.index}:
+        return space
+    return space.with_default({name: int(chosen[name]) for name in names})

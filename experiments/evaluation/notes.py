@@ -29,8 +29,11 @@ def data_notes(results: pd.DataFrame, holdout: str) -> Iterator[str]:
     counts = count_data(results)
     told = {one: _count(counts[plural], one) for one, plural in PLURALS.items()}
     yield f"{count_of(counts['recordings'], 'recording')}: {', '.join(told.values())}"
-    if resampled_levels(results, holdout)[0] != PROBLEM:
-        yield f"intervals are over {told[holdout]}, and over the problems of each"
+    outermost = resampled_levels(results, holdout)[0]
+    if outermost == FAMILY:
+        yield f"intervals are over {told[FAMILY]}, and over the problems of each"
+    elif outermost == DEVICE:
+        yield f"intervals are over {told[DEVICE]} and over {told[PROBLEM]}"
     elif holdout == PROBLEM:
         yield f"intervals are over {told[PROBLEM]}; they say nothing about other devices"
     else:

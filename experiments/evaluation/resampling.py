@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .holdout import PROBLEM
+from .holdout import DEVICE, PROBLEM
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
@@ -21,20 +21,22 @@ ENOUGH = 10
 # From fewer no interval is given: of two kernels it would go from the one's mean to the other's.
 FEWEST = 3
 
+SEED = "seed"
+
 Interval = tuple[float, float]
 Draws = NDArray[np.int64]
 
 
 def resampled_levels(results: pd.DataFrame, holdout: str) -> list[str]:
-    """What is resampled, the outermost first, as columns of the results.
+    """What is resampled, what is left out first, as columns of the results.
 
-    Devices or families are, and the problems of each, where they are what is left out and there are
-    `ENOUGH` of them; if not, problems, each with all its recordings, and the interval tells nothing
-    of other devices or families. Seeds are resampled for each problem.
+    Devices or families are, and problems, where they are what is left out and there are `ENOUGH` of
+    them; if not, problems, each with all its recordings, and the interval tells nothing of other
+    devices or families. Seeds are resampled for each problem.
     """
     if holdout != PROBLEM and results[holdout].nunique() >= ENOUGH:
-        return [holdout, PROBLEM, "seed"]
-    return [PROBLEM, "seed"]
+        return [holdout, PROBLEM, SEED]
+    return [PROBLEM, SEED]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ class Bootstrap:
 
     Attributes:
         draws: a row per resample: how often each row of the table is in it. None if there are
-            fewer than `FEWEST` of what is resampled first, of which nothing can be told.
+            fewer than `FEWEST` of what is resampled, seeds aside, of which nothing can be told.
     """
 
     rows: pd.DataFrame
@@ -53,14 +55,23 @@ class Bootstrap:
     def of(cls, rows: pd.DataFrame, levels: Sequence[str], seed: int) -> Self:
         """Resamples a table.
 
+        Devices have problems in common: problems drawn anew for each would even out between them.
+        So both are drawn by themselves, and a row is taken as often as its device times as often as
+        its problem (the pigeonhole bootstrap).
+
         Args:
             levels: columns; values of the first one are drawn, and for each draw values of the
                 second one among the rows that have it, and so on.
         """
-        if rows[levels[0]].nunique() < FEWEST:
+        if any(rows[level].nunique() < FEWEST for level in levels if level != SEED):
             return cls(rows, None)
-        once = np.ones(RESAMPLES, dtype=np.int64)
-        return cls(rows, _draw(rows, levels, once, np.random.default_rng(seed)))
+        once, rng = np.ones(RESAMPLES, dtype=np.int64), np.random.default_rng(seed)
+        if levels[0] != DEVICE:
+            return cls(rows, _draw(rows, levels, once, rng))
+        drawn = _draw(rows, levels[1:], once, rng)
+        drawn *= _draw(rows, levels[:1], once, rng)
+        # Where devices have few problems in common, a resample may have none of them.
+        return cls(rows, drawn[drawn.any(axis=1)])
 
     def of_mean(self, column: str) -> Interval:
         """The limits of a column's mean; NaN if they are not known."""

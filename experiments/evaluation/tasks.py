@@ -8,7 +8,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -115,9 +115,14 @@ def _read(path: Path) -> EvaluationData:
     return subject
 
 
+@lru_cache(maxsize=64)  # all contenders and seeds are judged by it
+def _reference(case: Case) -> CaseReference:
+    return CaseReference.of(case.times, case.baseline_us, case.uniform)
+
+
 def score_shuffle(fold: Fold, case: Case) -> CaseScore:
     """Random order, with exact expectations."""
-    reference = CaseReference.of(case.times, case.baseline_us, case.uniform)
+    reference = _reference(case)
     sample = slice(None) if case.uniform is None else case.uniform
     metrics = expected_metrics(reference, case.times[sample], case.seconds[sample])
     curve = expected_best(reference.shares, CURVE)
@@ -137,7 +142,7 @@ def _judge(contender: Contender, fold: Fold, seeds: Sequence[int]) -> list[CaseS
                 fitted[seed] = _fit(contender, fold.train, own)
             ranker, file, train_s = fitted[seed]
             complete = seed == seeds[0] and not isinstance(ranker, AdaptiveRanker)
-            reference = CaseReference.of(case.times, case.baseline_us, case.uniform)
+            reference = _reference(case)
             if not isinstance(ranker, AdaptiveRanker):
                 unmeasured_features(case)  # drawing a queue is no part of what ordering it takes
             started = time.perf_counter()
@@ -158,7 +163,7 @@ def _judge_peer(name: str, peer: Peer, fold: Fold, seeds: Sequence[int]) -> list
     found = []
     for seed in seeds:
         for case in fold.test:
-            reference = CaseReference.of(case.times, case.baseline_us, case.uniform)
+            reference = _reference(case)
             started = time.perf_counter()
             rows = peer_order(peer, case, fold.train, _lot(case, seed), reference.is_decided)
             taken_s = time.perf_counter() - started

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .api import leaderboard
+    from .api import BoardNotWritten, leaderboard
     from .table import Leaderboard
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["Leaderboard", "leaderboard"]
+__all__ = ["BoardNotWritten", "Leaderboard", "leaderboard"]

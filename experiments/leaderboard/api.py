@@ -16,6 +16,7 @@ from ... import __version__
 from ...core import (
     RUNS_FOLDER,
     InputError,
+    WorkError,
     make_output_folder,
     processor_name,
     usable_cores,
@@ -51,6 +52,19 @@ SEEDS = 3
 DEVICES = 2
 HAND, SHIPPED = "what a person wrote", "what frontrunner comes with"
 FROM_FILE = "what its file was trained on"
+
+
+class BoardNotWritten(WorkError):
+    """A leaderboard is done, and cannot be kept.
+
+    Attributes:
+        board: its figures.
+    """
+
+    def __init__(self, error: WorkError, board: Leaderboard, beside: Path) -> None:
+        kept = f"another folder in {beside}, where finished parts are kept"
+        super().__init__(str(error), f"make room, or name {kept}")
+        self.board = board
 
 
 def leaderboard(
@@ -91,7 +105,7 @@ def leaderboard(
 
     Raises:
         InputError: something given cannot be used.
-        WorkError: the folder cannot be written.
+        BoardNotWritten: the folder cannot be written; the error has the figures.
         RunInterrupted: Ctrl-C; finished parts are kept.
     """
     check_least("seeds", seeds, 1)
@@ -145,7 +159,10 @@ def leaderboard(
             notes=(*notes, *_notes(results.drop_duplicates("case"), contenders, seeds)),
             results=results,
         )
-        board = replace(board, out=_write(board, folder))
+        try:
+            board = replace(board, out=_write(board, folder))
+        except WorkError as error:
+            raise BoardNotWritten(error, board, beside) from error
         finished.remove()
     except KeyboardInterrupt:
         raise RunInterrupted(finished.folder if finished.folder.is_dir() else None) from None

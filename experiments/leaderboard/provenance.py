@@ -11,7 +11,10 @@ import pandas as pd
 
 from ...core import installed_version, read_limited
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "lightgbm", "optuna", "cmaes", "kernel-tuner")
+PACKAGES = (
+    *("numpy", "scipy", "scikit-learn", "lightgbm"),
+    *("optuna", "cmaes", "kernel-tuner", "torch"),  # of peers
+)
 
 
 def describe_files(files: Mapping[str, Path]) -> pd.DataFrame:

@@ -24,6 +24,8 @@ from ...features import (
 from ...models import join_names
 from ...search import PIPELINE, compiled_problem
 from ..dataset import (
+    DEFAULT,
+    ORIGIN,
     Columns,
     ForeignKernel,
     Provenance,
@@ -32,6 +34,7 @@ from ..dataset import (
     may_be_table,
     read_columns,
     read_recordings,
+    split_origins,
 )
 from .files import recording_files
 from .problems import family_of, problem_name
@@ -62,6 +65,7 @@ class Case:
             that is not known.
         baseline_us: of the compiler's default; NaN where that is not known.
         uniform: which candidates are of a uniform sample of the space; None if all are.
+        default: the row of the compiler's default; None where it is not known to be among them.
     """
 
     name: str
@@ -74,6 +78,7 @@ class Case:
     recording: Recording
     baseline_us: float = np.nan
     uniform: NDArray[np.bool_] | None = None
+    default: int | None = None
 
     @property
     def family(self) -> str:
@@ -137,6 +142,7 @@ def read_cases(
             recording=recording,
             baseline_us=_baseline_us(recording.frame),
             uniform=None if recording.uniform.all() else recording.uniform.to_numpy(),
+            default=_default_row(recording.frame),
         )
         for name, recording in recordings.items()
     ]
@@ -242,6 +248,11 @@ def _label(about: Provenance) -> tuple[str, str]:
 def _baseline_us(frame: pd.DataFrame) -> float:
     known = frame["baseline_us"].dropna()
     return float(known.median()) if len(known) else np.nan
+
+
+def _default_row(frame: pd.DataFrame) -> int | None:
+    words = split_origins(frame[ORIGIN])
+    return next((int(row) for row in words[words == DEFAULT].index), None)
 
 
 def _times(frame: pd.DataFrame) -> NDArray[np.float64]:

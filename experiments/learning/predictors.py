@@ -55,12 +55,15 @@ class TrainResult(Readable):
         """For machines."""
         return asdict(self)
 
+    @property
+    def as_ranker(self) -> str:
+        """The file, quoted, as `--ranker` takes it: names of rankers go before those of files."""
+        file = str(self.predictor)
+        return shlex.quote(file if names_a_file(file) else f"./{file}")
+
     def summary_lines(self) -> list[str]:
         """For people; ends with what to do next."""
-        # Rankers' names go before files' where one is asked for.
-        file = str(self.predictor)
-        file = shlex.quote(file if names_a_file(file) else f"./{file}")
-        file = self.registered or file
+        file = self.registered or self.as_ranker
         contender = shlex.quote(self.contender)
         if self.catalogue == GENERIC:
             use = f"frontrunner explain RECORDING --ranker {file}; dispatches cannot be tuned by it"

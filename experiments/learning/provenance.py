@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from ... import __version__
 from ...features import Catalogue
 from ...models import AdaptiveRanker, Ranker
 from .cases import Case, device_name
+
+# A small file may name so many devices and architectures that all of their pairs fill the memory.
+MOST_DEVICES = 10_000
 
 
 def describe_training(cases: Sequence[Case]) -> dict[str, Any]:
@@ -54,18 +58,20 @@ def training_values(ranker: Ranker, key: str, catalogue: Catalogue | None = None
     return list(dict.fromkeys(word for one in asked for word in _said(one, key)))
 
 
-def problems_trained_on(ranker: Ranker) -> set[tuple[str, str]]:
-    """The problems that a ranker may have learned from on a device.
+def problems_trained_on(ranker: Ranker, asked: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Those of some problems that a ranker may have learned from.
 
     A file tells its problems and its devices, and not which it has of which. But what one part
     knows of a problem, and another of a device, is no knowledge of both.
+
+    Args:
+        asked: problems, each with a device by its name of `device_name`.
     """
+    told = [({*_said(part, "problems")}, devices_of_file(part)) for part in _asked(ranker)]
     return {
-        (problem, device_name(device, arch))
-        for part in _asked(ranker)
-        for problem in _said(part, "problems")
-        for device in _said(part, "devices")
-        for arch in _said(part, "archs") or [""]
+        (problem, device)
+        for problem, device in asked
+        if any(problem in problems and device in devices for problems, devices in told)
     }
 
 
@@ -92,9 +98,10 @@ def trained_devices(ranker: Ranker, catalogue: Catalogue | None = None) -> set[s
 
 
 def devices_of_file(ranker: Ranker) -> set[str]:
-    """The same of the ranker's own file, without those that it asks."""
+    """The same of the ranker's own file, without those that it asks; `MOST_DEVICES` at most."""
     archs = _said(ranker, "archs") or [""]
-    return {device_name(d, arch) for d in _said(ranker, "devices") for arch in archs}
+    names = (device_name(d, arch) for d in _said(ranker, "devices") for arch in archs)
+    return set(islice(names, MOST_DEVICES))
 
 
 def device_warning(

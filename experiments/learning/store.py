@@ -59,12 +59,20 @@ def predictors_folder() -> Path:
 def saved_predictors(folder: Path | None = None) -> list[SavedPredictor]:
     """The predictors of a folder, the newest first.
 
+    Args:
+        folder: that of `predictors_folder` if None.
+
     Raises:
-        InputError: it is no folder.
+        InputError: what was named is no folder.
     """
-    folder = predictors_folder() if folder is None else folder
+    said = ""
+    if folder is None:
+        folder = predictors_folder()
+        if not os.environ.get(FOLDER_VARIABLE) and not folder.is_dir():
+            return []  # what else has that name is no predictor of ours
+        said = f"{FOLDER_VARIABLE}: "
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is no folder", "name a folder of predictors")
+        raise InputError(f"{said}{folder} is no folder", "name a folder of predictors")
     paths = sorted(sorted(folder.glob(_PATTERN)), key=_written, reverse=True)
     return sorted(map(_describe, paths), key=lambda one: bool(one.error))
 

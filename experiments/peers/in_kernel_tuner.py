@@ -27,6 +27,8 @@ from scipy.stats import qmc
 from .objective import Subject
 
 OBJECTIVE = "time"
+# The candidates that strategies start with by default, and those for each knob.
+START, START_PER_KNOB = 20, 16
 
 
 class _Cache(dict[str, dict[str, Any]]):
@@ -46,7 +48,7 @@ class _Cache(dict[str, dict[str, Any]]):
 
 
 def search(subject: Subject, strategy: str) -> None:
-    """Runs a strategy with its defaults, and the whole space as its budget."""
+    """Runs a strategy with its defaults where they fit, and the whole space as its budget."""
     knobs = _as_parameters(subject.knobs)
     entries: dict[str, dict[str, Any]] = {}
     rows: dict[str, int] = {}
@@ -54,6 +56,8 @@ def search(subject: Subject, strategy: str) -> None:
         entry = {str(name): value for name, value in values.items()}
         entries.setdefault(_key(entry), entry)
         rows.setdefault(_key(entry), row)
+    if len(entries) < 3:  # the first of two is any, and some strategies need three
+        return
     parameters = {str(name): sorted(values.unique().tolist()) for name, values in knobs.items()}
     space = Searchspace(None, None, None, from_cache={"tune_params": parameters, "cache": entries})
     runner = SimulationRunner(
@@ -64,7 +68,9 @@ def search(subject: Subject, strategy: str) -> None:
         cache=_Cache(entries, rows, subject.ask),
         # What is in the space is in the cache; all else is against the restrictions.
         restrictions=lambda config: False,
-        strategy_options=Options(max_fevals=space.size),
+        strategy_options=Options(
+            max_fevals=space.size, **_smaller_start(strategy, len(parameters), space.size)
+        ),
         max_fevals=space.size,
         budget=TuningBudget(None, space.size),
         objective=[OBJECTIVE],
@@ -74,6 +80,18 @@ def search(subject: Subject, strategy: str) -> None:
     )
     with _seeded(subject.seed), _silent():
         strategy_map[strategy].tune(space, runner, options)
+
+
+def _smaller_start(strategy: str, knobs: int, size: int) -> dict[str, Any]:
+    """Options for a space that is smaller than what a strategy starts with, which then fails.
+
+    Differential evolution draws half of it by itself, and goes on as if it had drawn more.
+    """
+    if strategy in ("bayes_opt", "firefly_algorithm") and size < START:
+        return {"popsize": size}
+    if strategy == "diff_evo" and size <= START_PER_KNOB * knobs:
+        return {"popsize": round(size / 2), "popsize_times_dimensions": False}
+    return {}
 
 
 def _as_parameters(knobs: pd.DataFrame) -> pd.DataFrame:

@@ -51,14 +51,14 @@ class RecordedObjective:
         Raises:
             SearchOver: the search is over.
         """
+        if len(self.rows) >= self._limit:
+            raise SearchOver
         if row in self._known:
             self._repeats += 1
             if self._repeats > MAX_REPEATS:
                 raise SearchOver
         else:
             count = len(self.rows)
-            if count >= self._limit:
-                raise SearchOver
             if count % LOOK_EVERY == 0 and count and self._should_stop(self._times[self.rows]):
                 raise SearchOver
             self._repeats = 0

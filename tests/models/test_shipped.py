@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from frontrunner.core import InputError
+from frontrunner.features.gpu import GPU
 from frontrunner.models import create_ranker, load, save
 from frontrunner.models.shipped import MACHINE
 
@@ -97,6 +98,15 @@ def test_what_is_no_machine_is_refused(machine, two_machines):
     pieces = {f"{machine}/{path.rpartition('/')[2]}": data for path, data in learned.items()}
     with pytest.raises(InputError, match="damaged"):
         create_ranker("cpu").restore(pieces)
+
+
+def test_a_file_with_features_of_others_is_refused(two_machines, tmp_path):
+    frame, groups = two_machines
+    ranker = create_ranker("cpu").fit(frame[:200], groups[:200])
+    ranker.catalogue_ = GPU
+    save(ranker, tmp_path / "cpu.predictor")
+    with pytest.raises(InputError, match=r"for GPUs, and ranker .cpu. orders those for CPUs"):
+        load(tmp_path / "cpu.predictor")
 
 
 def test_a_machine_on_which_nothing_ran_has_no_predictor(two_machines):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,12 +14,15 @@ import pytest
 import frontrunner as package
 from frontrunner.benchmarks.operations import Matmul, Matvec
 from frontrunner.core import InputError, NoRoomError, WorkError
-from frontrunner.experiments.calibrating import api
+from frontrunner.experiments.calibrating import CalibrationResult, api, quick_recording
 from frontrunner.experiments.dataset import Recording
 from frontrunner.experiments.learning import read_cases
+from frontrunner.experiments.observing import Observer
+from frontrunner.experiments.queue import ordering
 from frontrunner.models import load
 
 DATA = Path(__file__).parents[2] / "data"
+SIZES = ("127x257x129", "211x640x640", "256x256x256")
 ZEN3 = Path(package.__file__).parent / "experiments" / "recordings" / "zen3"
 
 pytestmark = pytest.mark.usefixtures("brief", "warm")
@@ -75,6 +80,30 @@ def test_from_nothing_to_a_predictor_that_learns_more_later(
     assert out.read_bytes() == before
 
 
+def test_the_search_learns_from_all_that_was_measured_at_random(monkeypatch):
+    """However long the queue is, of which each pipeline has a part."""
+    monkeypatch.setattr(ordering, "HEAD", 4)
+    monkeypatch.setattr(quick_recording, "POOL", 50)
+
+    class Searching(Exception):
+        """Ends the recording where it would begin to measure."""
+
+    def open_runner(dispatch, render_config, devices, *, jobs=None, seed=0):
+        return nullcontext()
+
+    def search(runner, order, log, stopping, on_outcome):
+        raise Searching(order)
+
+    monkeypatch.setattr(quick_recording, "open_local_runner", open_runner)
+    monkeypatch.setattr(quick_recording, "search", search)
+    with pytest.raises(Searching) as caught:
+        quick_recording.record_quickly(
+            DATA / "matmul.mlir", (), "host", Observer(), uniform=20, adaptive=8, jobs=1, seed=0
+        )
+    (taking,) = caught.value.args
+    assert set(taking.chosen) <= set(taking.search.features.index)
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -93,6 +122,13 @@ def test_bad_input_is_refused_before_anything_is_written(
     assert ran.code == 2
     assert says in ran.err
     assert "Traceback" not in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_recordings_are_not_put_where_the_predictor_goes(few, tmp_path, frontrunner):
+    ran = frontrunner("calibrate", "--out", tmp_path / "here.recordings")
+    assert ran.code == 2
+    assert "here.recordings is to be a predictor, and the folder of its recordings" in ran.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -176,11 +212,36 @@ def test_it_tells_that_nothing_was_recorded_in_time(few, tmp_path, monkeypatch):
 def test_what_is_learned_here_is_compared_with_what_ships():
     names = ("matmul_127x257x129_f32_f32_f32", "matmul_256x256x256_f32_f32_f32")
     cases = read_cases([ZEN3 / f"{name}.parquet" for name in names])
-    here, shipped = api._compare(cases, 0)
+    here, shipped, ratio = api._compare(cases, 0)
     assert 1 <= shipped < here, "the order that ships has learned from these"
-    assert api._compare(cases[:1], 0) == (None, None)
+    assert ratio is None, "two are too few for an interval"
+    assert api._compare(cases[:1], 0) == (None, None, None)
     beaten = [replace(case, baseline_us=np.nanmin(case.times) / 2) for case in cases]
-    assert api._compare(beaten, 0) == (None, None), "no order finds a better one"
+    assert api._compare(beaten, 0) == (None, None, None), "no order finds a better one"
+
+
+def test_of_three_dispatches_it_is_told_how_sure_the_comparison_is():
+    cases = read_cases([ZEN3 / f"matmul_{size}_f32_f32_f32.parquet" for size in SIZES])
+    # As if the default were not known, which may be the best of one of them.
+    here, shipped, ratio = api._compare([replace(one, baseline_us=np.nan) for one in cases], 0)
+    assert ratio[0] == pytest.approx(here / shipped)
+    assert ratio[1] <= ratio[0] <= ratio[2]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "share"), [(None, ""), ((0.91, 0.8, 1.034), "0.91x (0.80 to 1.03) of the ")]
+)
+def test_a_comparison_says_among_how_many_it_is(ratio, share, tmp_path):
+    trained = SimpleNamespace(size_bytes=1, as_ranker="./cpu")
+    result = CalibrationResult(
+        tmp_path, tmp_path, 3, 144, 10.0, 4.8, 5.3, ratio, tried_of=48, failed={}, trained=trained
+    )
+    (line,) = (line for line in result.summary_lines() if line.startswith("candidates"))
+    assert line == (
+        "candidates   4.8 to within 5 % of the best of 48 recorded, each left out in turn; "
+        f"{share}5.3 in the order that ships"
+    )
+    assert result.summary_lines()[-1].endswith("--ranker ./cpu")
 
 
 def test_a_full_disk_is_no_dispatchs_fault(tmp_path, monkeypatch):

@@ -24,6 +24,7 @@ from frontrunner.experiments.evaluation.contenders import Contender, find_conten
 from frontrunner.experiments.evaluation.cross_validation import CURVE, cross_validate
 from frontrunner.experiments.evaluation.finished import FinishedParts
 from frontrunner.experiments.evaluation.holdout import make_folds
+from frontrunner.experiments.evaluation.metrics import CaseReference
 from frontrunner.experiments.evaluation.notes import contender_notes, data_notes
 from frontrunner.experiments.evaluation.summary import _costs, by_case, summarise
 from frontrunner.experiments.learning.cases import Case, read_cases, training_frame
@@ -268,6 +269,14 @@ def test_a_process_that_ends_is_told_in_one_line(monkeypatch, tmp_path, how, err
         )
 
 
+def test_what_a_case_is_judged_by_is_worked_out_once(monkeypatch):
+    made, real = [], CaseReference.of
+    monkeypatch.setattr(CaseReference, "of", lambda *given: made.append(given) or real(*given))
+    cases = [case("a", 10), case("b", 20)]
+    cross_validate(cases, NAMES[:2], "problem", jobs=1)
+    assert len(made) == len(cases)
+
+
 def test_nothing_to_learn_from():
     with pytest.raises(InputError, match="'learns' has nothing to learn from when the problem a"):
         cross_validate(CASES[:1], NAMES, "problem", jobs=1)
@@ -352,6 +361,11 @@ def test_the_usual_rankers_can_order_what_is_there():
     cpu, gpu = (pd.DataFrame({name: [0.0] for name in c.names}) for c in (CPU, GPU))
     assert of(cpu=cpu) == f"heuristic,cpu,{learners}"
     assert of(gpu=gpu) == of(cpu=cpu, gpu=gpu) == f"heuristic,{learners}"
+
+
+def test_a_prior_that_each_fold_trains_has_seen_nothing_before():
+    folds = make_folds(CASES, "problem")
+    assert list(contender_notes(find_contenders("adaptive:prior=forest"), CASES, folds)) == []
 
 
 def test_what_searches_is_limited_to_what_was_recorded():
@@ -459,6 +473,14 @@ def test_a_saved_ranker_is_used_as_it_is(tmp_path, monkeypatch):
     assert column(found.results, str(path), "iterations_5") == [1, 21, 61]
     assert set(column(found.results, str(path), "size_bytes")) == {path.stat().st_size}
     assert found.predictors == {}
+
+
+def test_a_saved_search_draws_other_lots_with_each_seed(tmp_path):
+    save(create_ranker("adaptive", prior="heuristic", batch=4, seed=9), tmp_path / "kept.predictor")
+    (_, kept) = find_contenders(str(tmp_path / "kept.predictor"))
+    assert kept.seeded
+    made = [kept.make(seed).get_params() for seed in (3, 4)]
+    assert [(one["seed"], one["batch"]) for one in made] == [(3, 4), (4, 4)]
 
 
 def test_a_saved_prior_is_used_as_it_is_and_hashed(tmp_path):

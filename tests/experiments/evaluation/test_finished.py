@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 
@@ -14,6 +15,7 @@ from frontrunner.experiments.dataset import write_synthetic
 from frontrunner.experiments.evaluation import FinishedParts, cross_validate, find_contenders
 from frontrunner.experiments.evaluation import cross_validation as module
 from frontrunner.experiments.learning import read_cases
+from frontrunner.models import create_ranker, save
 
 CONTENDERS = find_contenders("forest:trees=3:min_leaf=9,tree_top10")
 
@@ -28,14 +30,15 @@ def evaluate(cases, finished):
     return cross_validate(cases, CONTENDERS, "device", seeds=(0, 1), jobs=1, finished=finished)
 
 
+@pytest.mark.parametrize("library", ["optuna", "torch"])
 def test_other_versions_of_what_peers_are_made_of_are_another_evaluation(
-    cases, tmp_path, monkeypatch
+    library, cases, tmp_path, monkeypatch
 ):
     folders = []
     for found in ("5.0", "5.1", None):
 
         def version(package, found=found):
-            if package != "optuna":
+            if package != library:
                 return "1"
             if found is None:
                 raise PackageNotFoundError(package)
@@ -44,6 +47,56 @@ def test_other_versions_of_what_peers_are_made_of_are_another_evaluation(
         monkeypatch.setattr(versions, "version", version)
         folders.append(FinishedParts(tmp_path, {}, CONTENDERS, cases).folder)
     assert len(set(folders)) == 3
+
+
+PLUG_IN = {
+    "plugged-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: plugged\nVersion: 1.0\n",
+    "plugged-1.0.dist-info/entry_points.txt": (
+        "[frontrunner.rankers]\nplugged = plugged.ranker:PluggedRanker\n"
+    ),
+    "plugged/__init__.py": "",
+    "plugged/helper.py": "sign = 1.0\n",
+    "plugged/ranker.py": """
+from frontrunner.models import Ranker
+from .helper import sign
+
+class PluggedRanker(Ranker):
+    name = "plugged"
+
+    def __init__(self):
+        pass
+
+    def score(self, frame):
+        return sign * frame.iloc[:, 0].to_numpy()
+""",
+}
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """Where a package is installed that brings a ranker."""
+    for name, text in PLUG_IN.items():
+        path = tmp_path / "site" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    yield tmp_path / "site"
+    for name in ("plugged", "plugged.helper", "plugged.ranker"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    "changed", ["plugged/ranker.py", "plugged/helper.py", "plugged-1.0.dist-info/METADATA"]
+)
+def test_other_code_of_a_plug_in_is_another_evaluation(changed, site, cases, tmp_path):
+    kept = tmp_path / "kept.predictor"
+    save(create_ranker("plugged"), kept)
+    every = [find_contenders(name) for name in ("plugged", "adaptive:prior=plugged", str(kept))]
+    before = [FinishedParts(tmp_path, {}, contenders, cases).folder for contenders in every]
+    path = site / changed
+    path.write_text(path.read_text().replace("1.0", "2.0") + "\n")
+    after = [FinishedParts(tmp_path, {}, contenders, cases).folder for contenders in every]
+    assert len({*before, *after}) == 6
 
 
 def figures(evaluation):

@@ -21,6 +21,9 @@ from frontrunner.search import PIPELINE, Dispatch, build_spaces
 from frontrunner.search.reading import read_dispatch
 
 POOL, UNIFORM, TOP = 400, 40, 10
+# It breaks rules: a workgroup computes one element, by no vector.
+DEFAULT = dict.fromkeys("dist_m cache_m vec_m dist_n cache_n vec_n vec_k peel".split(), 1)
+DEFAULT |= {"cache_k": 32}
 RANKER = create_ranker("heuristic")
 
 
@@ -126,3 +129,19 @@ def test_a_uniform_sample_alone_is_judged_by_itself(case: Case) -> None:
     alone = replace(case, uniform=None)
     assert unmeasured_features(alone) is None
     assert np.isnan(FullQueue.of(RANKER, alone).skipped).all()
+
+
+def test_the_default_is_in_the_space_that_the_queue_is_drawn_from(
+    case: Case, dispatch: Dispatch
+) -> None:
+    """It admits candidates like it, which else break rules, so that other ones are drawn."""
+    (space,) = build_spaces(dispatch)
+    assert not space.allows(DEFAULT)
+    given = replace(dispatch, default=space.render(DEFAULT))
+    candidates, features = sample_with_features(build_spaces(given), POOL, seed=7)
+    (place,) = np.flatnonzero((candidates[[*DEFAULT]] == pd.Series(DEFAULT)).all(axis=1))
+    taken = [place, *range(UNIFORM)]
+    recorded = replace(case, knobs=candidates.iloc[taken], default=0)
+    left = unmeasured_features(recorded)
+    assert left is not None
+    pd.testing.assert_frame_equal(left, features.drop(index=taken))

@@ -38,10 +38,23 @@ def test_few_devices_are_not_resampled():
     assert width(many, "device") > 300
 
 
-def test_problems_are_resampled_within_devices():
+def test_problems_do_not_even_out_between_devices():
+    """What is hard on one is hard on the others, so that more devices tell no more of problems."""
     rows = table(ENOUGH, 30)
-    # Each device draws its own problems, so that their means differ by less than one device's.
-    assert 0 < width(rows, "device") < width(rows[rows.device == "d0"], "problem")
+    alone = width(rows[rows.device == "d0"], "problem")
+    assert width(rows, "device") == pytest.approx(alone, rel=0.1)
+
+
+def test_problems_are_resampled_within_families():
+    rows = table(ENOUGH, 30).assign(family=lambda x: x.device, problem=lambda x: x.case)
+    # Each family draws its own problems, so that their means differ by less than one family's.
+    assert 0 < width(rows, "family") < width(rows[rows.family == "d0"], "problem") / 2
+
+
+def test_devices_without_a_problem_in_common_have_an_interval():
+    rows = table(ENOUGH, ENOUGH)
+    rows = rows[rows.device.str[1:] == rows.problem.str[1:]]
+    assert 0 < width(rows, "device") < ENOUGH
 
 
 def test_what_is_said_of_few_devices():
@@ -51,7 +64,7 @@ def test_what_is_said_of_few_devices():
     )
     assert list(data_notes(table(ENOUGH, 3), "device")) == [
         "30 recordings: 3 problems, 1 family, 10 devices",
-        "intervals are over 10 devices, and over the problems of each",
+        "intervals are over 10 devices and over 3 problems",
         "3 problems: bootstrap intervals over fewer than 10 are too narrow, and over fewer than 3 "
         "there are none",
     ]
@@ -92,6 +105,7 @@ def test_the_interval_of_a_median_is_of_values_that_are_there():
     assert low < 15 < high
 
 
-def test_of_one_problem_nothing_is_told():
-    drawn = Bootstrap.of(table(1, 1, seeds=5), ["problem", "seed"], seed=0)
+@pytest.mark.parametrize(("devices", "levels"), [(1, []), (ENOUGH, ["device"])])
+def test_of_one_problem_nothing_is_told(devices, levels):
+    drawn = Bootstrap.of(table(devices, 1, seeds=5), [*levels, "problem", "seed"], seed=0)
     assert np.isnan([*drawn.of_mean("value"), *drawn.of_median("value")]).all()

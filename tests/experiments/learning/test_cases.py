@@ -17,6 +17,7 @@ import pytest
 
 from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.core import InputError
+from frontrunner.experiments.dataset import duplicates
 from frontrunner.experiments.dataset.recording import Provenance, Recording
 from frontrunner.experiments.dataset.t4 import write_t4
 from frontrunner.experiments.learning.cases import read_cases, training_frame
@@ -103,6 +104,13 @@ def test_a_case_is_what_was_recorded(record: Callable[..., Path]) -> None:
     assert case.seconds.tolist() == pytest.approx([1.08003, 2, 3.08001])
     assert case.features.equals(extract(PROBLEM, TARGET, pd.DataFrame(KNOBS)))
     assert case.recording.provenance == provenance()
+
+
+def test_the_default_is_found_by_how_it_came_in(record: Callable[..., Path]) -> None:
+    origins = ["uniform", "uniform,default", "top:cpu"]
+    queue = pd.DataFrame(KNOBS | {"pipeline": "P", "origin": origins})
+    cases = read_cases([record("a.parquet", queue=queue), record("b.parquet", outcomes=slower(2))])
+    assert [case.default for case in cases] == [1, None]
 
 
 def test_what_was_killed_is_in_no_case(record: Callable[..., Path], tmp_path: Path) -> None:
@@ -314,6 +322,27 @@ def test_the_same_measurements_in_another_form(tmp_path: Path) -> None:
     cache["cache"]["0"]["time"] = 1.01
     two.write_text(json.dumps(cache))
     assert len(read_cases([one, two])) == 2
+
+
+def test_only_what_may_be_a_copy_is_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thousand problems of one kernel are half a million pairs."""
+    compared: list[set[int]] = []
+    real = duplicates._same
+
+    def same(one: pd.Series, other: pd.Series) -> bool:
+        compared.append({len(one), len(other)})
+        return real(one, other)
+
+    monkeypatch.setattr(duplicates, "_same", same)
+    for count in range(5, 9):  # each is the fastest at another `x`
+        kernel(tmp_path / f"gemm_{count}_T4.json", *({"x": count - i} for i in range(count)))
+    assert len(read_cases([tmp_path])) == 4
+    assert compared == []
+    kernel(tmp_path / "gemm_part_T4.json", *({"x": 8 - i} for i in range(6)))
+    assert refusal(tmp_path).endswith("hold the same measurements")
+    assert compared == [{6, 8}]
 
 
 def test_small_parts_of_others_are_no_copies(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.measuring.chips import fingerprint
 from frontrunner.core import InputError
 from frontrunner.experiments.dataset.recording import Recording
+from frontrunner.experiments.learning import provenance
 from frontrunner.experiments.learning.cases import read_cases
 from frontrunner.experiments.learning.parameters import parse_parameters
 from frontrunner.experiments.learning.predictors import TrainResult, train
@@ -260,17 +261,31 @@ def test_a_problem_and_a_device_are_known_together_only_if_one_part_knows_both()
 
     both = Both()
     both.training_ = new.training_
+    devices = ("a chip (znver3)", "a chip (znver4)", "another")
+    asked = {(problem, device) for problem in "pqr" for device in devices}
     old_ones = {("p", "a chip (znver3)"), ("p", "another")}
-    assert problems_trained_on(both) == old_ones | {("q", "a chip (znver4)"), ("q", "another")}
-    assert problems_trained_on(create_ranker("shuffle")) == set()
+    new_ones = {("q", "a chip (znver4)"), ("q", "another")}
+    assert problems_trained_on(both, asked) == old_ones | new_ones
+    assert problems_trained_on(create_ranker("shuffle"), asked) == set()
 
 
 def test_what_a_foreign_file_says_may_be_anything() -> None:
     one = ranker(devices=3, archs={"a": 1}, problems=["p", 4, None])
-    assert problems_trained_on(one) == set()
+    assert problems_trained_on(one, [("p", "a chip")]) == set()
     assert [training_values(one, key) for key in ("devices", "archs", "problems", "none")] == [
         [], [], ["p"], [],
     ]  # fmt: skip
+
+
+def test_a_file_that_names_many_devices_takes_no_more_memory_than_it_has_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(provenance, "MOST_DEVICES", 5)
+    many = [f"local-task on {number}" for number in range(4)]
+    one = ranker(problems=many, devices=many, archs=["znver3", "znver4"])
+    assert len(provenance.trained_devices(one)) == 5
+    known = (many[3], "0 (znver4)")
+    assert problems_trained_on(one, [known, ("another", "0 (znver4)")]) == {known}
 
 
 class Notes(Observer):

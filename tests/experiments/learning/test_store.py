@@ -72,6 +72,19 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
         saved_predictors(tmp_path / "file")
 
 
+def test_a_file_called_as_the_usual_folder_is_none_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+    Path("predictors").touch()
+    assert saved_predictors() == []
+    assert predictor_for([CHIP], ZEN4) is None
+    monkeypatch.setenv(FOLDER_VARIABLE, "predictors")
+    with pytest.raises(InputError, match=f"^{FOLDER_VARIABLE}: predictors is no folder"):
+        predictor_for([CHIP], ZEN4)
+
+
 def test_what_a_predictor_asks_beside_does_not_count(folder: Path) -> None:
     """One of another machine asks the predictors that ship, which may have learned on this one."""
     keep(folder / "elsewhere.predictor", arch="znver3")

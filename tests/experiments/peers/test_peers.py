@@ -189,13 +189,13 @@ def test_a_knob_that_some_candidates_lack_has_its_values_in_order():
     assert sorted(found["flag"]) == ["", "False", "True", "True"]
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
 @pytest.mark.parametrize("name", INSTALLED)
-def test_a_space_of_one_candidate_has_one_order(name, case):
-    one = replace(
-        case,
-        **{part: getattr(case, part)[:1] for part in ("times", "knobs", "features", "seconds")},
-    )
-    assert peer_order(find_peer(name), one, (), 0).tolist() == [0]
+def test_a_space_of_a_few_candidates_is_ordered(name, count, case):
+    """Also where a search would start with more than there are."""
+    parts = ("times", "knobs", "features", "seconds")
+    small = replace(case, **{part: getattr(case, part)[:count] for part in parts})
+    assert sorted(peer_order(find_peer(name), small, (), 0)) == list(range(count))
 
 
 def test_a_peer_that_is_not_installed_is_refused_in_words(monkeypatch):
