@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -168,11 +169,12 @@ def continued_by(
 
 
 def _given_again(options: Mapping[str, Any]) -> Iterator[str]:
-    """What no folder is trusted with, as it was given."""
+    """What a folder does not say, or is not trusted with, as it was given."""
     yield from (f"--iree-flag={shlex.quote(flag)}" for flag in options.get("iree_flags", ()))
-    for name in ("cluster", "stages"):
+    for name in ("cluster", "stages", "keep_failures"):
         if options.get(name) is not None:
-            yield f"--{name} {shlex.quote(str(options[name]))}"
+            option = name.replace("_", "-")
+            yield f"--{option} {shlex.quote(str(options[name]))}"
     if options.get("options", "auto") not in ("auto", "none"):  # a file of them
         yield f"--options {shlex.quote(str(options['options']))}"
 
@@ -189,7 +191,7 @@ def check_resume(ctx: click.Context, folder: Path, again: Collection[str], hint:
         again: names of parameters that may be given anew.
         hint: which these are, for people.
     """
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise UsageError(f"--resume: there is no folder {folder}", "name the folder of a run")
     fixed = [
         parameter.opts[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,9 +101,10 @@ def command(
     those of a recording (*.parquet, *.json, *.json.gz), with their times.
     """
     if file.is_dir():
+        place = shlex.quote(str(file))
         raise UsageError(
             f"{file} is a folder",
-            f"give IN.mlir or a recording; `frontrunner report {file}` tells it of a run's winner",
+            f"give IN.mlir or a recording; `frontrunner report {place}` tells it of a run's winner",
         )
     given = {"--candidate": candidate, "--top": top, "--set": settings or None, "--row": row}
     chosen = [option for option, value in given.items() if value is not None]

@@ -25,7 +25,7 @@ def check_out(out: Path | None, hint: str) -> None:
     """
     if out is not None:
         check_new_folder(out, "--out", hint)
-    elif os.path.lexists(RUNS_FOLDER) and not RUNS_FOLDER.is_dir():
+    elif os.path.lexists(RUNS_FOLDER) and not os.path.isdir(RUNS_FOLDER):
         raise UsageError(f"{RUNS_FOLDER} is not a folder", "name another with --out")
     else:
         check_writable(RUNS_FOLDER, "--out")
@@ -40,9 +40,9 @@ def check_new_folder(path: Path, option: str, hint: str) -> None:
     Raises:
         UsageError: naming the option.
     """
-    if path.exists() and not path.is_dir():
+    if os.path.exists(path) and not os.path.isdir(path):
         raise UsageError(f"{option}: {path} is not a folder", "name a new folder")
-    if path.is_dir():
+    if os.path.isdir(path):
         remove_drafts(path)
         if any(path.iterdir()):
             raise UsageError(f"{option}: {path} is not empty", hint)
@@ -55,11 +55,11 @@ def check_new_file(path: Path, option: str) -> None:
     Raises:
         UsageError: naming the option.
     """
-    if path.is_dir():
+    if os.path.isdir(path):
         raise UsageError(f"{option}: {path} is a folder", "name a file")
-    if os.path.lexists(path) and not path.is_file():
+    if os.path.lexists(path) and not os.path.isfile(path):
         raise UsageError(f"{option}: {path} is not a regular file", "name another")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise UsageError(f"{option}: there is no folder {path.parent}", "make it first")
     check_writable(path, option)
 
@@ -75,7 +75,7 @@ def check_replaceable(path: Path, option: str, mark: bytes, what: str) -> None:
         UsageError: naming the option.
     """
     check_new_file(path, option)
-    if not path.is_file() or not (size := path.stat().st_size):
+    if not os.path.isfile(path) or not (size := path.stat().st_size):
         return
     try:
         with path.open("rb") as file:
@@ -98,10 +98,10 @@ def check_writable(path: Path, option: str) -> None:
     Raises:
         UsageError: naming the option.
     """
-    folder = path.absolute().parent if path.is_file() else path.absolute()
-    while not os.path.lexists(folder):
-        folder = folder.parent
+    folder = path.absolute().parent if os.path.isfile(path) else path.absolute()
     try:
+        while not _is_there(folder):
+            folder = folder.parent
         # Tried, not asked: os.access grants root what the file system will refuse.
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
@@ -109,3 +109,16 @@ def check_writable(path: Path, option: str) -> None:
             f"{option}: cannot write to {folder}: {error.strerror}",
             "name a place that can be written",
         ) from error
+
+
+def _is_there(path: Path) -> bool:
+    """Whether something has this name.
+
+    Raises:
+        OSError: nobody can look, or the name is too long for anything to have it.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True

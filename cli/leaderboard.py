@@ -72,13 +72,16 @@ def command(folders: tuple[Path, ...], out: Path | None, as_json: bool, **option
     """
     check_out(out, "name a new folder")
 
-    from ..experiments.leaderboard import leaderboard
+    from ..experiments.leaderboard import BoardNotWritten, leaderboard
 
     output = Output(as_json)
     try:
         board = leaderboard(folders, out=out, **options)
     except KeyboardInterrupt as interrupt:
         raise interrupted_parts(interrupt, NOTHING_KEPT) from None
+    except BoardNotWritten as error:
+        _show_figures(output, error.board)
+        raise
     _show(output, board)
 
 
@@ -87,6 +90,15 @@ def _show(output: Output, board: Leaderboard) -> None:
     page = TrackedPage(output)
     made = page(board.out)
     output.result({**board.to_dict(), "out": board.out, "report": made})
+    _show_figures(output, board)
+    output.line()
+    output.line(f"written to {board.out}")
+    if made is not None:
+        output.line(page_line(made))
+    page.end(board.out)
+
+
+def _show_figures(output: Output, board: Leaderboard) -> None:
     output.table(
         ["ranker", "given", "#candidates", "#(95 %)", "#to 10 %", "#regret of 16", "#score"],
         [
@@ -104,8 +116,3 @@ def _show(output: Output, board: Leaderboard) -> None:
     )
     for note in board.notes:
         output.line(note)
-    output.line()
-    output.line(f"written to {board.out}")
-    if made is not None:
-        output.line(page_line(made))
-    page.end(board.out)

@@ -198,7 +198,7 @@ def jsonable(value: Any) -> Any:
 
 def write_failure(message: str, hint: str, code: int, as_json: bool) -> int:
     """Tells about a failure in one line (two with a hint) and returns the exit code."""
-    message, hint = " ".join(message.split()), " ".join(hint.split())
+    message, hint = _one_line(message), _one_line(hint)
     lines = [(f"error: {message}", True), *([(f"hint: {hint}", True)] if hint else [])]
     if as_json:
         lines.append((json_text({"error": {"message": message, "hint": hint}}), False))
@@ -207,3 +207,8 @@ def write_failure(message: str, hint: str, code: int, as_json: bool) -> int:
         with suppress(OSError):
             click.echo(text, err=err)
     return code
+
+
+def _one_line(text: str) -> str:
+    """A text whose lines and tabs are parted by blanks; paths in it may have several in a row."""
+    return " ".join(filter(None, map(str.strip, text.replace("\t", "\n").splitlines())))

@@ -11,6 +11,7 @@ from .choices import (
     cluster_option,
     default_specs_option,
     iree_flag_option,
+    is_given,
     jobs_option,
     keep_valid_option,
     target_option,
@@ -105,11 +106,21 @@ def command(
     those of `generate` can be verified. An interrupted profile goes on where it was: give the same
     command again. The exit code is 1 if anything is wrong, crashes or does not compile.
     """
-    if options["compile_only"] and (options["device"] or options["providers"]):
+    context = click.get_current_context()
+    to_run = [options[name] and is_given(context, name) for name in ("verify", "measure")]
+    if options["compile_only"] and any([options["device"], options["providers"], *to_run]):
         raise UsageError(
-            "--device and --providers do nothing with --compile-only, which runs nothing",
+            "--device, --providers, --verify and --profile do nothing with --compile-only, which "
+            "runs nothing",
             "leave them out",
         )
+    if not options["measure"] and options["providers"] not in (None, "none"):
+        raise UsageError(
+            "--providers does nothing with --no-profile, which times nothing", "leave it out"
+        )
+
+    if out == Path():
+        raise UsageError("--out is empty", "name a file such as times.csv")
 
     from ..experiments.profiling import ENDINGS, blocks, profile, table, usual_output
 

@@ -90,8 +90,8 @@ def _read_predictors(folder: str) -> tuple[Path, list[SavedPredictor]]:
     """The folder, the usual one if its name is empty, and what is in it."""
     from ..experiments.learning import predictors_folder, saved_predictors
 
-    chosen = Path(folder) if folder else predictors_folder()
-    return chosen, saved_predictors(chosen)
+    chosen = Path(folder) if folder else None
+    return chosen or predictors_folder(), saved_predictors(chosen)
 
 
 def _show_predictors(

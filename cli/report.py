@@ -9,6 +9,9 @@ import click
 from .files import check_replaceable
 from .output import Output, shared_options
 
+# Of each page of ours; any other may name frontrunner.
+MARK = b'<meta name="generator" content="frontrunner '
+
 
 @click.command("report")
 @click.argument(
@@ -35,5 +38,5 @@ def command(folders: tuple[Path, ...], out: Path | None, seed: int, as_json: boo
     """
     from ..experiments.reporting import report, usual_page
 
-    check_replaceable(out or usual_page(folders), "--out", b"frontrunner", "page")
+    check_replaceable(out or usual_page(folders), "--out", MARK, "page of frontrunner's")
     Output(as_json).summary(report(folders, out=out, seed=seed))

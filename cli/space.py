@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # A table of this many candidates takes a few gigabytes of memory.
 MOST_ROWS = 20_000_000
+# What a table says of itself, so that a later one may replace it.
+OWN = "frontrunner space"
 
 
 @click.command("space")
@@ -67,7 +69,7 @@ def command(
 ) -> None:
     """Count the candidates of each pipeline, or list them."""
     if out is not None:
-        check_replaceable(out, "--out", b"PAR1", "table")
+        check_replaceable(out, "--out", OWN.encode(), "table of candidates")
         if out.suffix != ".parquet":
             raise UsageError(f"--out: {out} is to be a Parquet file", "such as candidates.parquet")
 
@@ -108,6 +110,7 @@ def command(
         with output.working(f"listing {rows:,} candidates") as progress:
             sizes = split_sample([c.value for c in counts], rows)
             frame = _sample(spaces, sizes, seed, progress)
+            frame.attrs["written by"] = OWN
             table = frame.to_parquet(index=False) if out is not None else b""
         if out is not None:
             write_atomically(out, table)

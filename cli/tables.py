@@ -55,7 +55,7 @@ def table_text(
         for i in part:
             right = columns[i].startswith("#")
             table.add_column(
-                titles[i],
+                Text(titles[i]),
                 justify="right" if right else "left",
                 no_wrap=right,
                 min_width=min(cell_len(titles[i]), width // 4),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -163,8 +164,9 @@ def command(
 def _check_new(ctx: click.Context, options: Mapping[str, Any], *, single: bool) -> None:
     """Refuses places that cannot be written, and options that have no meaning together."""
     out, failures = options["out"], options["keep_failures"]
-    run = f"it with `tune --resume {out}`" if single else f"each with `tune --resume {out}/NAME`"
-    check_out(out, f"continue {run}, or name a new folder")
+    which, place = ("it", "") if single else ("each", "/NAME")
+    resume = f"tune --resume {shlex.quote(str(out))}{place}"
+    check_out(out, f"continue {which} with `{resume}`, or name a new folder")
     if failures is not None:
         check_new_folder(failures, "--keep-failures", "name a new folder")
     chosen = [option for option, name in MEASURING_OPTIONS.items() if is_given(ctx, name)]

@@ -53,15 +53,15 @@ def tune_each(
     ):
         output.notify(f"{number + 1} of {len(runs)}: {name}")
         rest = names[number + 1 :]
+        kept = options["keep_failures"]
+        own = {
+            **options,
+            "keep_failures": None if kept is None else kept / name,
+            "target": target,
+            "devices": devices[target],
+        }
         try:
-            with continued_by("tune --resume", None, options), tracked_page(output) as page:
-                kept = options["keep_failures"]
-                own = {
-                    **options,
-                    "keep_failures": None if kept is None else kept / name,
-                    "target": target,
-                    "devices": devices[target],
-                }
+            with continued_by("tune --resume", None, own), tracked_page(output) as page:
                 result = tuning.tune(file, function=function, out=place, **own)
         except Interrupted as interrupt:
             raise told.interrupted(interrupt.hint, rest) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,8 @@ def command(
     elif file is None:
         raise UsageError("MODEL is missing", "name a model, or a folder with --resume DIR")
     else:
-        check_out(given["out"], f"go on in it with `tune-model --resume {given['out']}`")
+        place = shlex.quote(str(given["out"]))
+        check_out(given["out"], f"go on in it with `tune-model --resume {place}`")
 
     from ..experiments import network_tuning
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import threading
@@ -11,7 +12,7 @@ from pathlib import Path
 import click
 
 from ..core import temporary_folder
-from .output import Output, shared_options
+from .output import Output, UsageError, shared_options
 
 # Of the scheduler's priority: what is measured on this machine comes first.
 NICE = 10
@@ -42,6 +43,9 @@ def command(folder: Path, port: int, every: float, opens: bool, seed: int, as_js
     DIR is what `report` takes; the page follows it until Ctrl-C. It is served to this machine only,
     at an address that nobody can guess.
     """
+    if not math.isfinite(every):
+        raise UsageError(f"--every: {every:g} is no number of seconds", "give one such as 10")
+
     from ..experiments.watching import served
 
     with suppress(AttributeError, OSError):  # not on every system

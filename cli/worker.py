@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from .completing import complete_devices
@@ -53,5 +55,13 @@ def command(
     """
     from ..benchmarks.cluster import Offer, work_for_clients
 
-    output = Output(as_json)
-    work_for_clients(Offer.of_this_machine(devices, jobs, name), join, serve, output.line)
+    output, offer = Output(as_json), Offer.of_this_machine(devices, jobs, name)
+
+    def say(line: str) -> None:
+        output.line(line)
+        joined = re.match(r"joined (\S+): ", line)
+        if joined and not output.state.result:  # it may join again later
+            names = [one.name for one in offer.devices]
+            output.result({"address": joined[1], "devices": names, "jobs": offer.jobs})
+
+    work_for_clients(offer, join, serve, say)

@@ -50,7 +50,8 @@ def as_mlir(model: Path, archives: Archives) -> Iterator[tuple[Path, Archives]]:
         mlir, weights = Path(name) / "model.mlir", Path(name) / "model.irpa"
         line = [
             # -P: the current folder may hold modules of the names that it imports.
-            *(sys.executable, "-P", "-m", IMPORTER, str(model), "-o", str(mlir)),
+            # Absolute, for a name may begin as options do.
+            *(sys.executable, "-P", "-m", IMPORTER, str(model.absolute()), "-o", str(mlir)),
             *("--externalize-params", f"--params-scope={SCOPE}", "--save-params-to", str(weights)),
         ]
         try:

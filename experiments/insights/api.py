@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import InputError, make_folder
+from ...core import InputError, WorkError, make_folder
 from ...search import PIPELINE
 from ..arguments import optional_path
 from ..learning import Files, paths_of, read_cases
-from ..observing import progress_bar
+from ..observing import make_notify, progress_bar
 from .comparisons import OTHER, Comparison, compare
 from .plots import draw
 from .quantities import words
@@ -44,9 +44,9 @@ def insights(
 
     Args:
         recordings: a file or a folder, or several of them.
-        out: a folder for a picture of each device.
+        out: a folder for a picture of each device; where one cannot be written, there is a warning.
         seed: of what is resampled for intervals.
-        quiet: whether to show no progress on stderr.
+        quiet: whether to show no progress and no warnings on stderr.
 
     Raises:
         InputError: the recordings cannot be read, or none holds the compiler's default.
@@ -65,7 +65,11 @@ def insights(
     folder = optional_path(out)
     if folder is not None:
         make_folder(folder, "name another folder")
-        draw(by_device, folder)
+        try:
+            draw(by_device, folder)
+        except WorkError as error:  # what was found is worth more than pictures
+            make_notify(quiet=quiet)(f"warning: {error}; {error.hint}")
+            folder = None
     return InsightsResult(
         devices={device: _common(found, seed) for device, found in by_device.items()},
         gains={device: _mean([c.gain for c in found]) for device, found in by_device.items()},

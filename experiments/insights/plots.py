@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from ...core import write_atomically
 from ..figures import Figure
 from .comparisons import OTHER, Comparison
 from .quantities import words
@@ -17,10 +19,16 @@ EDGES = (2.0**-8, 2.0**8)
 
 
 def draw(by_device: Mapping[str, Sequence[Comparison]], folder: Path) -> None:
-    """Writes a picture for each device: a dot for each dispatch and quantity."""
+    """Writes a picture for each device: a dot for each dispatch and quantity.
+
+    Raises:
+        WorkError: one cannot be written.
+    """
     for device, found in by_device.items():
         name = re.sub(r"\W+", "_", device).strip("_")
-        _ratios(device, found).savefig(folder / f"{name}.png", dpi=150)
+        picture = io.BytesIO()
+        _ratios(device, found).savefig(picture, format="png", dpi=150)
+        write_atomically(folder / f"{name}.png", picture.getvalue())
 
 
 def _ratios(device: str, found: Sequence[Comparison]) -> Figure:

@@ -70,7 +70,7 @@ class InsightsResult(Readable):
         dispatches: how many were compared, by device.
         without_default: recordings in which no default of the compiler ran: older ones do not hold
             it, nor do other people's.
-        plots: the folder with pictures; None without one.
+        plots: the folder with pictures; None without one, or where one could not be written.
     """
 
     devices: dict[str, tuple[Insight, ...]]

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress as Bar
 
 from ...core import Notify, Progress, escape_undecodable
@@ -48,7 +49,7 @@ def progress_bar(title: str, *, quiet: bool = False) -> Iterator[Progress]:
         return
     console = Console(stderr=True)
     with Bar(console=console, transient=True, disable=quiet or not sys.stderr.isatty()) as bar:
-        task = bar.add_task(title, total=None)
+        task = bar.add_task(escape(title), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=_end(total))
 
 

@@ -17,11 +17,11 @@ from .candidates import features_of
 # Candidates that are ordered anew after each batch: the queue's head, and as many at random from
 # behind it. It takes 0.2 s; all of 100,000 would take as long as measuring the batch.
 HEAD = 4096
-# The time that is imputed to candidates in flight. With 1, 4 and 16 devices `adaptive` took 27.4,
-# 30.2 and 31.7 candidates on 16 recordings of one machine where they are taken for the worst so
-# far, and 27.4, 25.2 and 31.2 with nothing imputed; on 23 of two other machines 25.5, 26.1 and
-# 31.5, and 25.5, 29.9 and 29.5 (`studies.in_flight`). A ranker that chooses the same again where
-# nothing new is known, as a plug-in may, needs one.
+# The time that is imputed to candidates in flight. With 1, 4 and 16 devices `adaptive` took 22.6,
+# 24.4 and 26.0 candidates on 23 recordings of Emerald and Sapphire Rapids where they are taken for
+# the worst so far; with nothing imputed, 26.3 and 27.0 with 4 and 16. On Zen 4, with 4 devices, it
+# took 25.3 and 23.5 (`studies.in_flight`). A ranker that chooses the same again where nothing new
+# is known, as a plug-in may, needs one.
 NO_VALUE, USUAL_VALUE = "nothing", "worst"
 PENDING_VALUES: Mapping[str, Callable[[NDArray[np.float64]], float]] = {
     "best": np.nanmin,

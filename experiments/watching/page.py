@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ...core import InputError
+from ...core import FrontrunnerError
 from ..reporting import make_page, read_article
 from ..reporting.drawing import Article, Section, Text
 
@@ -51,14 +51,14 @@ class LivePage:
         version = self.version()
         with self._lock:
             if self._shown != version:
-                self._shown = version
                 self._read()
+                self._shown = version
             return make_page([self._told()], live=version)
 
     def _read(self) -> None:
         try:
             self._article, self._failed = read_article(self._folder, self._seed), ""
-        except InputError as error:  # it may be whole again at the next look
+        except (FrontrunnerError, OSError) as error:  # it may be whole again at the next look
             self._failed = f"This is as it was before: {error}."
 
     def _told(self) -> Article:
@@ -69,9 +69,10 @@ class LivePage:
 
 
 def _version(folder: Path) -> str:
-    # Beside the table of a profile is its log, which is written first.
-    alone = [folder, folder.with_suffix(".jsonl")]
-    files = sorted(_changing(folder)) if folder.is_dir() else alone
+    if os.path.isdir(folder):
+        files = sorted(_changing(folder))
+    else:  # beside the table of a profile is its log, which is written first
+        files = [folder, folder.with_suffix(".jsonl")]
     known = hashlib.sha256()
     for file in files:
         try:

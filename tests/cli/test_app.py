@@ -115,6 +115,7 @@ def test_wrong_usage(arguments, message, hint, frontrunner):
         (InputError("bad input", "do better"), 2, ["error: bad input", "hint: do better"]),
         (NotTunableError("not tunable: linalg.fill"), 2, ["error: not tunable: linalg.fill"]),
         (WorkError("failed:\n  twice"), 1, ["error: failed: twice"]),
+        (WorkError("no 'a  b':\tgone\r\n"), 1, ["error: no 'a  b': gone"]),
         (UsageError("cannot", "can"), 2, ["error: cannot", "hint: can"]),
         (Interrupted("go on"), 130, ["error: interrupted", "hint: go on"]),
         (KeyboardInterrupt(), 130, ["error: interrupted"]),

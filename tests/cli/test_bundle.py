@@ -12,6 +12,7 @@ import pytest
 from frontrunner.benchmarks.bundle.results import BundleResult
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.measuring.finals import FinalistResult, Finals
+from frontrunner.cli.space import OWN
 from frontrunner.experiments.bundling.packing import PackResult
 from frontrunner.experiments.tuning.options import TuneOptions
 
@@ -139,5 +140,20 @@ def test_only_recordings_are_replaced_by_what_is_ingested(asked, frontrunner, re
     assert ran.code == 2
     assert "mine.parquet is no recording, so it is not replaced" in ran.err
     assert Path("mine.parquet").read_bytes() == before
+    table = pd.DataFrame({"vec_m": [1]})
+    table.attrs["written by"] = OWN
+    table.to_parquet("table.parquet")
+    assert "table.parquet is no recording" in frontrunner(*ingest, "table.parquet").err
     record_sample(Path("ours.parquet"), "odd")
     assert "mm.bundle is not a bundle" in frontrunner(*ingest, "ours.parquet").err
+
+
+def test_only_bundles_are_replaced_by_what_is_packed(asked, frontrunner):
+    Path("mine").write_text("mine")
+    ran = frontrunner("bundle", "pack", "mm.mlir", "--out", "mine")
+    assert ran.code == 2
+    assert "--out: mine is no bundle, so it is not replaced" in ran.err
+    assert (Path("mine").read_text(), asked) == ("mine", [])
+    Path("ours").write_bytes(b"PK, and so on; frontrunner bundle, format 1")
+    assert frontrunner("bundle", "pack", "mm.mlir", "--out", "ours").code == 0
+    assert [options.out for options in asked] == [Path("ours")]

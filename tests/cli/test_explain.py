@@ -128,3 +128,9 @@ def test_refused(files, frontrunner, arguments, message):
     assert ran.code == 2, ran.err
     assert message in ran.err.splitlines()[0]
     assert ran.out == ""
+
+
+def test_a_folder_is_named_as_a_shell_takes_it(frontrunner, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("my  run").mkdir()
+    assert "`frontrunner report 'my  run'`" in frontrunner("explain", "my  run").err

@@ -46,6 +46,22 @@ def test_ctrl_c_says_how_to_go_on(frontrunner, folder, monkeypatch):
     assert (ran.code, "the same command goes on" in ran.err) == (130, True)
 
 
+def test_figures_that_cannot_be_kept_are_shown(frontrunner, folder, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pandas.DataFrame.to_csv", full)
+        ran = frontrunner("leaderboard", folder, *QUICK, "--json")
+    assert ran.code == 1
+    told = json.loads(ran.out)["error"]
+    assert told["message"] == "cannot write to runs: No space left on device"
+    assert "another folder in runs, where finished parts are kept" in told["hint"]
+    assert any(line.startswith("kt_annealing") for line in ran.err.splitlines())
+    assert frontrunner("leaderboard", folder, *QUICK, "--out", "runs/other").code == 0
+    assert [path.name for path in Path("runs").iterdir()] == ["other"]
+
+
 def test_what_cannot_be_used_is_refused(frontrunner, folder, tmp_path):
     ran = frontrunner("leaderboard", folder, "--rankers", "kt_fastest", "--no-synthetic")
     assert ran.code == 2 and "kt_fastest" in ran.err

@@ -181,8 +181,8 @@ def test_a_model_that_is_too_large_is_not_imported(frontrunner) -> None:
     ]
 
 
-@pytest.mark.parametrize("size", ["", "0", "-1M", "many", "1.5G"])
-def test_what_is_no_size(size: str, frontrunner) -> None:
+@pytest.mark.parametrize("size", ["", "1.5G"])
+def test_what_is_no_size_is_refused(size: str, frontrunner) -> None:
     ran = frontrunner("rankers", "--max-bytes", size)
     assert ran.code == 2
     assert re.fullmatch(r"error: --max-bytes: '.*' is no size, such as .*\n", ran.err)

@@ -74,6 +74,10 @@ def test_a_part_of_the_dispatches(frontrunner, folder, tmp_path):
     ran = frontrunner("profile", folder, *given, "--output", out)
     assert [r["operation"][:6] for r in json.loads(ran.out)["rows"]] == ["attent"]
     assert list(pd.read_csv(out).verification) == ["passed"] * 2
+    # So is a file by itself.
+    (file,) = folder.glob("matmul*/*.mlir")
+    assert frontrunner("profile", file, "--providers", "none", "--output", out).code == 0
+    assert {*pd.read_csv(out).operation.str[:6]} == {"attent", "matmul"}
 
 
 def test_a_wrong_result_is_told_and_fails(frontrunner, folder):
@@ -102,9 +106,14 @@ def test_a_wrong_result_is_told_and_fails(frontrunner, folder):
         ("--dispatches [8,9]x[1", "'[8,9]x[1' is no regular expression"),
         ("--providers numpi", "no library 'numpi'"),
         ("--providers none,numpy", "none,numpy is none, and others"),
+        ("--providers numpy --no-profile", "--providers does nothing with --no-profile"),
+        ("--compile-only --verify", "do nothing with --compile-only"),
+        ("--compile-only --profile", "do nothing with --compile-only"),
+        ("--compile-only --providers numpy", "do nothing with --compile-only"),
         ("--device local-task://x", "unknown device 'local-task://x'"),
         ("--output data.txt", "is to be a table"),
         ("--output none/data.csv", "there is no folder none"),
+        ("--output=", "--out is empty"),
         ("--output /proc/data.csv", "cannot write to /proc"),
         ("--device abacus", "unknown device 'abacus'"),
         ("--device cuda", "does not run code for host"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,3 +48,19 @@ def test_parts_done(frontrunner, told, command, parts):
     assert len(fractions) >= parts, title
     assert fractions == sorted(set(fractions)), "it goes back, or stands still"
     assert 0 < fractions[0] <= fractions[-1] <= 1
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_titles_are_shown_as_they_are(monkeypatch):
+    """Files may be called as rich's markup is."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    with frontrunner.experiments.observing.progress_bar("compiling [/x].mlir"):
+        pass
+    assert "compiling [/x].mlir" in terminal.getvalue()

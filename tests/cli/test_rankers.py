@@ -72,8 +72,10 @@ def test_other_peoples_searches_are_listed(frontrunner, monkeypatch):
     assert json.loads(frontrunner("rankers", "--json").out)["peers"] is None
 
 
-def test_what_is_no_folder_is_refused_before_anything_is_told(frontrunner, tmp_path):
+def test_what_is_no_folder_is_refused_before_anything_is_told(frontrunner, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     ran = frontrunner("rankers", "--models", tmp_path / "file")
     assert (ran.code, ran.out) == (2, "")
     assert "is no folder" in ran.err
+    monkeypatch.setenv("FRONTRUNNER_PREDICTORS", str(tmp_path / "file"))
+    assert "FRONTRUNNER_PREDICTORS: " in frontrunner("rankers", "--models").err

@@ -169,6 +169,7 @@ def test_what_no_dispatch_is_to_blame_for_ends_all_and_what_is_done_is_shown(
         ("a.mlir --out a.mlir/x", "cannot write"),
         ("a.mlir other/a.mlir --out o", "2 dispatches are called a"),
         ("a.mlir --out o --candidates 0", "0 is not in the range"),
+        ("a.mlir --out o --candidates 20000000", "candidates must be from 1 to 10,000,000, got 2"),
         ("a.mlir --out o --top -1", "-1 is not in the range"),
         ("a.mlir --out o --adaptive -1", "-1 is not in the range"),
         ("a.mlir --out o --top 0 --rankers cpu", "of cpu, the first 0 candidates were asked for"),

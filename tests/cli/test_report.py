@@ -30,17 +30,19 @@ def test_the_page_of_a_run(run, frontrunner):
     assert first.split() == ["tuning", "run", "run"]
     assert last.startswith("report       run/report.html (")
     assert "</html>" in (run / "report.html").read_text()
+    assert frontrunner("report", run).code == 0  # a page of ours is replaced
 
 
-def test_a_page_of_somebody_elses_is_left_alone(run, frontrunner, tmp_path, monkeypatch):
+@pytest.mark.parametrize("text", ["mine", "<p>How frontrunner finds what it finds"])
+def test_a_page_of_somebody_elses_is_left_alone(run, frontrunner, tmp_path, monkeypatch, text):
     """Where the page goes if no place is named, others have files of that name, too."""
     monkeypatch.chdir(tmp_path)
     other = shutil.copytree(run, tmp_path / "other")
     for page, folders in (("report.html", [run, other]), ("other/report.html", [other])):
-        Path(page).write_text("mine")
+        Path(page).write_text(text)
         ran = frontrunner("report", *folders)
         assert ran.code == 2
-        assert Path(page).read_text() == "mine"
+        assert Path(page).read_text() == text
 
 
 def test_json(run, frontrunner):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -77,6 +78,32 @@ def test_out_writes_a_table(matmul, frontrunner, tmp_path):
     assert set(frame["pipeline"]) <= set(data["pipelines"])
     assert not frame.duplicated().any()
     assert sorted(tmp_path.iterdir()) == [matmul, out]
+
+
+def test_only_tables_of_candidates_are_replaced(matmul, frontrunner, tmp_path, record_sample):
+    out = tmp_path / "space.parquet"
+    for write in (pd.DataFrame({"mine": [1]}).to_parquet, partial(record_sample, name="odd")):
+        write(out)
+        before = out.read_bytes()
+        ran = frontrunner("space", matmul, "--limit", "5", "--out", out)
+        assert ran.code == 2
+        assert f"--out: {out} is no table of candidates, so it is not replaced" in ran.err
+        assert out.read_bytes() == before
+    out.unlink()
+    for count in (3, 5):
+        ran = frontrunner("space", matmul, "--limit", count, "--out", out)
+        assert (ran.code, len(pd.read_parquet(out))) == (0, count)
+
+
+@pytest.mark.parametrize("arguments", [["--limit", "6"], ["--out", "all.parquet"]])
+def test_more_than_a_table_takes_is_refused(matmul, frontrunner, tmp_path, monkeypatch, arguments):
+    monkeypatch.setattr("frontrunner.cli.space.MOST_ROWS", 5)
+    monkeypatch.chdir(tmp_path)
+    ran = frontrunner("space", matmul, *arguments)
+    assert ran.code == 2
+    assert ran.err.splitlines()[-2].endswith("candidates are too many for one table")
+    assert ran.err.splitlines()[-1] == "hint: take a sample: --limit N, at most 5"
+    assert list(tmp_path.iterdir()) == [matmul]
 
 
 def test_no_space_is_no_error(frontrunner, tmp_path):

@@ -236,3 +236,25 @@ def test_interrupted(loop, frontrunner):
     again = ["--iree-flag=--iree-opt-level=O3", "--cluster", "local:2"]
     ran = frontrunner("tune", "mm.mlir", *again)
     assert f"tune --resume runs/mm-1 {' '.join(again)}; see" in ran.err
+
+
+def test_what_is_to_be_given_again_is_quoted(loop, frontrunner):
+    loop.interrupt = RunInterrupted(Path("runs/m m-1"))
+    Path("my stages.toml").write_text('[[stage]]\nkind = "screen"\nkeep = 2\n')
+    again = ("--stages", "my stages.toml", "--keep-failures", "what failed")
+    ran = frontrunner("tune", "mm.mlir", *again)
+    assert ran.code == 130
+    assert ran.err.splitlines()[-1] == (
+        "hint: continue with: frontrunner tune --resume 'runs/m m-1' --stages 'my stages.toml' "
+        "--keep-failures 'what failed'; see what is there: frontrunner report 'runs/m m-1'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("targets", "place"),
+    [((), "'my  run'"), (("--target", "znver4", "--target", "sm_80"), "'my  run'/NAME")],
+)
+def test_a_run_that_is_there_is_named_as_a_shell_takes_it(loop, frontrunner, targets, place):
+    Path("my  run/log").mkdir(parents=True)
+    ran = frontrunner("tune", "mm.mlir", *targets, "--out", "my  run")
+    assert f"with `tune --resume {place}`, or name a new folder" in ran.err

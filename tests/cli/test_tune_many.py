@@ -118,10 +118,12 @@ def test_ctrl_c_tells_what_was_not_begun(frontrunner, monkeypatch):
         raise RunInterrupted(Path("runs/wrong-1"))
 
     monkeypatch.setattr(tuning.api, "start_run", interrupt)
-    ran = frontrunner("tune", "wrong.mlir", "single.mlir", "--json")
+    failures = ("--keep-failures", "failed")
+    ran = frontrunner("tune", "wrong.mlir", "single.mlir", *failures, "--json")
     assert ran.code == 130
     hint = json.loads(ran.out)["error"]["hint"]
-    assert "continue with: frontrunner tune --resume runs/wrong-1" in hint
+    again = "frontrunner tune --resume runs/wrong-1 --keep-failures failed/wrong"
+    assert f"continue with: {again};" in hint
     assert hint.endswith("not begun: single")
 
 

@@ -158,6 +158,20 @@ def test_interrupted(loop, frontrunner):
     assert "frontrunner tune-model --minutes 2 --resume" in ran.err
 
 
+def test_a_run_that_is_there_is_named_as_a_shell_takes_it(loop, frontrunner):
+    Path("my  run/log").mkdir(parents=True)
+    ran = frontrunner("tune-model", "mm.mlir", "--out", "my  run")
+    assert "`tune-model --resume 'my  run'`" in ran.err
+
+
+def test_a_file_of_options_is_to_be_given_again(loop, frontrunner):
+    loop.interrupt = RunInterrupted(Path("runs/mm-1"))
+    ran = frontrunner("tune-model", "mm.mlir", "--options", "my options.toml")
+    assert "tune-model --resume runs/mm-1 --options 'my options.toml'; see" in ran.err
+    ran = frontrunner("tune-model", "mm.mlir", "--options", "none")
+    assert "tune-model --resume runs/mm-1; see" in ran.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -9,11 +9,13 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from typing import NoReturn
 
 import click
 import pytest
 
 from frontrunner.cli import watch
+from frontrunner.experiments import watching
 
 RUN = Path(__file__).parents[1] / "data" / "old" / "run"
 
@@ -75,13 +77,30 @@ def test_a_page_that_is_opened_is_no_file_that_somebody_made(tmp_path, frontrunn
     assert (page.parent, page.stat().st_mode & 0o777) == (tmp_path, 0o600)
 
 
+def test_it_listens_and_looks_as_it_is_asked_to(frontrunner, monkeypatch):
+    asked = []
+
+    def served(folder: Path, *, port: int = 0, every: float = 10.0, seed: int = 0) -> NoReturn:
+        asked.append((folder, port, every, seed))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(watching, "served", served, raising=False)
+    monkeypatch.setattr(os, "nice", lambda _: 0)
+    assert frontrunner("watch", RUN).code == 0
+    assert frontrunner("watch", RUN, *"--port 8123 --every 30 --seed 4".split()).code == 0
+    for never in ("nan", "inf"):
+        ran = frontrunner("watch", RUN, "--every", never)
+        assert (ran.code, f"--every: {never} is no number of seconds" in ran.err) == (2, True)
+    assert asked == [(RUN, 0, 10.0, 0), (RUN, 8123, 30.0, 4)]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("nowhere",), "nowhere"),
+        (("nowhere",), "'nowhere' does not exist"),
         ((RUN.parent / "matvec.mlir",), "is nothing that a report can be made of"),
-        ((RUN, "--port", "70000"), "70000"),
-        ((RUN, "--every", "0"), "0"),
+        ((RUN, "--port", "70000"), "'--port': 70000 is not in the range"),
+        ((RUN, "--every", "0"), "'--every': 0.0 is not in the range"),
     ],
 )
 def test_what_cannot_be_is_told_in_one_line(arguments, says, frontrunner, monkeypatch):

@@ -33,9 +33,14 @@ def product(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_model_becomes_mlir_and_an_archive(product: Path, tmp_path: Path) -> None:
+def test_a_model_becomes_mlir_and_an_archive(
+    product: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where its name begins as options of the importer do."""
+    monkeypatch.chdir(tmp_path)
+    product.rename("-model.onnx")
     own = (("mine", tmp_path / "mine.irpa"),)
-    with as_mlir(product, own) as (mlir, parameters):
+    with as_mlir(Path("-model.onnx"), own) as (mlir, parameters):
         assert parameters[0] == own[0]
         scope, weights = parameters[1]
         assert (scope, weights.exists()) == ("model", True)

@@ -111,3 +111,16 @@ def test_without_defaults_nothing_can_be_said(without_defaults: Path) -> None:
         InputError, match="in none of 7 recordings of ours did the compiler's default run"
     ):
         package.insights(without_defaults)
+
+
+def test_pictures_that_cannot_be_written_cost_no_insights(
+    planted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = package.insights(planted, out=tmp_path)
+    (picture,) = tmp_path.iterdir()
+    picture.unlink()
+    picture.mkdir()
+    again = package.insights(planted, out=tmp_path)
+    assert (again.devices, again.plots) == (found.devices, None)
+    assert f"warning: cannot write {picture}: Is a directory; " in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [picture]

@@ -133,9 +133,6 @@ def test_what_is_being_measured_is_not_taken_again(pending, imputed):
 # Prints the queue of a dispatch.
 QUEUE = """
 import sys
-import os
-import subprocess
-import sys
 from pathlib import Path
 from frontrunner.experiments.queue import make_queue
 from frontrunner.models import resolve_ranker

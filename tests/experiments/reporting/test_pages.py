@@ -101,6 +101,7 @@ def test_regret_ends_where_the_best_was_found(folders, written):
     ]
     for name in ("shuffle", "heuristic"):
         regrets = [v["y"] for v in curve["layer"][1]["data"]["values"] if v["name"] == name]
+        assert regrets
         assert regrets == sorted(regrets, reverse=True)
     assert regrets[-1] == pytest.approx(0, abs=1e-6)
 
@@ -222,7 +223,7 @@ def test_names_of_a_profile_are_escaped(tmp_path, folders, written):
     log.write_text(log.read_text().replace("matmul_8x16x8_f32_f32_f32", ATTACK))
     html = written(folder)
     assert "<script>window" not in html
-    assert ATTACK in texts(html) or "window.planted" in texts(html)
+    assert ATTACK in texts(html)
 
 
 def test_the_page_goes_where_it_is_asked_to(folders, tmp_path, monkeypatch):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 from urllib.parse import urlsplit
 
 import pytest
 
-from frontrunner.core import InputError
+from frontrunner.core import InputError, WorkError
 from frontrunner.experiments.watching import served
 
 OLD = Path(__file__).parents[2] / "data" / "old"
@@ -97,6 +99,26 @@ def test_what_cannot_be_read_leaves_the_page_as_it_was(client, folder):
     assert page.split(title)[1].split("<")[0] == before.split(title)[1].split("<")[0]
     (folder / "run.json").write_bytes(whole)
     assert "The folder cannot be read" not in client.page()
+
+
+@pytest.mark.parametrize(
+    "error", [WorkError("no room"), PermissionError(errno.EACCES, "Permission denied", "log")]
+)
+def test_whatever_keeps_it_from_reading_is_told(client, folder, monkeypatch, error):
+    def fails(path: Path, seed: int = 0) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr("frontrunner.experiments.watching.page.read_article", fails)
+    with (folder / "outcomes.jsonl").open("a") as log:
+        log.write("\n")
+    for _ in range(2):
+        assert "The folder cannot be read" in client.page()
+
+
+def test_the_current_folder(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    with served(Path()) as address:
+        assert "The run is not finished" in Client(address).page()
 
 
 def test_it_looks_no_more_often_than_it_may(folder):
