@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 
 import click
 import pytest
 
 from frontrunner.cli.app import cli
 
-ROOT = Path(__file__).parents[1]
-PAGES = [
-    *ROOT.glob("*.md"),
-    *(p for f in ("docs", "search", "experiments") for p in (ROOT / f).rglob("*.md")),
-]
+from .docs.reading import PAGES, ROOT
+
 DOCS = "\n".join(page.read_text() for page in PAGES)
 COMMANDS = re.findall(r"^ +(?:\.venv/bin/)?frontrunner (.*)$", DOCS, re.MULTILINE)
 # Within sentences; one that is called COMMAND stands for any.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ from frontrunner.search import (
 from frontrunner.search.cpu.spaces import build
 from frontrunner.search.enumeration.enumeration import count, sample, satisfies
 from frontrunner.search.mlir import spec_text
-from frontrunner.search.mlir.compiler import CompileFailed, compile_with_spec
+from frontrunner.search.mlir.compiler import compile_with_spec
 from frontrunner.search.reading import READER, read_dispatch
 
 Read = Callable[[str], Dispatch]
@@ -55,6 +56,18 @@ KINDS = [
 ]
 
 
+@pytest.fixture(scope="session")
+def dispatch(readers: dict[str, Child]) -> Read:
+    """Reads `tests/data/NAME.mlir` for the same target everywhere: nothing here is executed."""
+
+    @cache
+    def read(name: str) -> Dispatch:
+        given = read_dispatch(DATA / f"{name}.mlir", "znver4", readers[READER])
+        return replace(given, target=replace(given.target, cores=2))
+
+    return read
+
+
 def the_space(dispatch: Dispatch) -> Space:
     """Of the pipeline that the compiler chooses by itself."""
     (space,) = (space for space in build_spaces(dispatch) if space.default is not None)
@@ -76,19 +89,11 @@ def test_candidates_compile_and_apply(dispatch: Read, name: str, tmp_path: Path)
     """A few per kind; `experiments/studies/validity.py` does 100 each."""
     given = dispatch(name)
     space = the_space(given)
-    failed = []
-    rows = sample(space, 3, seed=2).to_dict("records")
-    for row in rows:
-        config = space.render(row)
-        spec = tmp_path / "spec.mlir"
-        spec.write_text(spec_text(spec_of(given, config)))
-        try:
-            _, applied = compile_with_spec(given.source, given.target.flags, spec)
-        except CompileFailed as error:
-            failed.append((row, str(error)))
-        else:
-            assert applied
-    assert len(failed) <= 1, failed
+    spec = tmp_path / "spec.mlir"
+    for row in sample(space, 3, seed=2).to_dict("records"):
+        spec.write_text(spec_text(spec_of(given, space.render(row))))
+        _, applied = compile_with_spec(given.source, given.target.flags, spec)
+        assert applied, row
 
 
 def columns(candidate: Mapping[str, int]) -> dict[str, np.ndarray]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from frontrunner.benchmarks.networks import DispatchTime
-from frontrunner.experiments.network_tuning import plan
 from frontrunner.search import Dispatch, spec_of
 from frontrunner.search.linking import link_specs
 from frontrunner.search.linking.matches import find_break, find_matches
@@ -45,14 +43,3 @@ def test_a_spec_that_breaks_a_model_under_other_flags_is_told(
     plain, tiled = (read_network(DATA / "matmul.mlir", iree_flags=f) for f in ((), flags))
     assert find_break(plain, linked) == ""
     assert "failed to build pass pipeline" in find_break(tiled, linked)
-
-
-def test_of_products_that_one_matcher_takes_the_one_with_fused_ops_is_tuned(
-    dispatch: Callable[[str], Dispatch],
-) -> None:
-    """Its space is the stricter one, whichever takes most time."""
-    bare, fused = dispatch("matmul"), dispatch("matmul_fused")
-    assert bare.problem.label == fused.problem.label
-    times = [DispatchTime("bare", 1.0, 9.0), DispatchTime("fused", 1.0, 1.0)]
-    (members,) = plan._groups(times, {"bare": bare, "fused": fused})
-    assert [share.name for share, _ in members] == ["fused", "bare"]
