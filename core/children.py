@@ -24,7 +24,7 @@ from resource import RUSAGE_SELF, getrusage
 from typing import IO, Any
 
 from .errors import FrontrunnerError, KilledError, WorkError, first_line
-from .machine import NO_MEMORY, describe_kill, is_out_of_memory
+from .machine import describe_kill, is_out_of_memory
 from .processes import FROM_OUTSIDE, exit_message, kill_all, reap
 from .temporary import temporary_folder
 
@@ -69,15 +69,13 @@ def child_errors(
         failed: the message then, which the first line of why follows.
 
     Raises:
-        KilledError: the process was killed from outside, or got no memory.
+        KilledError: the process was killed from outside.
     """
     try:
         yield
     except ChildKilled as death:
         raise KilledError(f"{work} was {death}") from death
     except CHILD_FAILED as failure:
-        if found := NO_MEMORY.search(str(failure)):
-            raise KilledError(f"{work} got no memory ({found[0]})") from failure
         raise error(f"{failed}: {first_line(failure)}", hint) from failure
 
 

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from ...core import Child, ChildTimeout, KilledError, child_errors
+from ...core import (
+    CHILD_FAILED,
+    NO_MEMORY,
+    Child,
+    ChildTimeout,
+    KilledError,
+    child_errors,
+    first_line,
+)
 from ..problem import Problem
 from ..space import CannotRender
 
@@ -90,8 +98,11 @@ def ask_renderer(request: Any) -> Any:
     with child_errors("writing configurations", CannotRender, failed), _TURN:
         try:
             return _child().call_with_retry(request, timeout=TIMEOUT)
-        except ChildTimeout as late:  # no configuration takes as long: the machine is too busy
-            raise KilledError(f"writing configurations gave {late}") from late
+        except CHILD_FAILED as failure:
+            # No configuration takes as long, or as much memory: the machine is too busy.
+            if isinstance(failure, ChildTimeout) or NO_MEMORY.search(str(failure)):
+                raise KilledError(f"writing configurations gave {first_line(failure)}") from failure
+            raise
 
 
 def render(configure: Callable[..., GpuConfig], *given: Any) -> str:
