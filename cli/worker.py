@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 
 from .completing import complete_devices
@@ -57,11 +55,9 @@ def command(
 
     output, offer = Output(as_json), Offer.of_this_machine(devices, jobs, name)
 
-    def say(line: str) -> None:
-        output.line(line)
-        joined = re.match(r"joined (\S+): ", line)
-        if joined and not output.state.result:  # it may join again later
+    def joined(address: str) -> None:
+        if not output.state.result:  # it may join again later
             names = [one.name for one in offer.devices]
-            output.result({"address": joined[1], "devices": names, "jobs": offer.jobs})
+            output.result({"address": address, "devices": names, "jobs": offer.jobs})
 
-    work_for_clients(offer, join, serve, say)
+    work_for_clients(offer, join, serve, output.line, joined=joined)

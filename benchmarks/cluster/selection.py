@@ -20,13 +20,15 @@ class ChosenDevices:
 
     Attributes:
         devices: with their hosts.
-        kind: theirs.
         compiling: the hosts that do.
     """
 
     devices: tuple[tuple[HostDescription, OfferedDevice], ...]
-    kind: str
     compiling: tuple[HostDescription, ...]
+
+    @property
+    def kind(self) -> str:
+        return self.devices[0][1].kind
 
     @property
     def cores(self) -> int:
@@ -76,7 +78,7 @@ def choose_devices(
     compiling = compiling_hosts(hosts, target)
     for wrong in wrong_versions([*(host for host, _ in devices), *compiling]):
         raise InputError(wrong, "install the same versions on all hosts")
-    return ChosenDevices(devices, devices[0][1].kind, compiling)
+    return ChosenDevices(devices, compiling)
 
 
 def compiling_hosts(hosts: Sequence[HostDescription], target: str) -> tuple[HostDescription, ...]:

@@ -119,6 +119,7 @@ def serve_or_join(
     scheduler: bool,
     say: Callable[[str], None],
     make_host: HostMaker = Host,
+    joined: Callable[[str], None],
 ) -> None:
     """As `work_for_clients`.
 
@@ -127,7 +128,7 @@ def serve_or_join(
         scheduler: whether to serve a scheduler, too.
         make_host: makes what does the work.
     """
-    asyncio.run(_serve(address, offer, scheduler, say, make_host))
+    asyncio.run(_serve(address, offer, scheduler, say, make_host, joined))
 
 
 def start(request: StartRequest) -> str:
@@ -136,7 +137,7 @@ def start(request: StartRequest) -> str:
     Raises:
         WorkError: it does not start.
     """
-    said: SimpleQueue[str] = SimpleQueue()
+    came: SimpleQueue[str | Exception] = SimpleQueue()
 
     def run() -> None:
         try:
@@ -144,24 +145,27 @@ def start(request: StartRequest) -> str:
                 request.join or ANY_PORT,
                 request.offer,
                 scheduler=request.join is None,
-                say=said.put,
+                say=lambda line: None,
+                joined=came.put,
             )
         except Exception as error:
-            said.put(f"failed: {first_line(error)}")
+            came.put(error)
 
     tempfile.tempdir = str(temporary_folder())
     threading.Thread(target=run, daemon=True).start()
-    address = request.join
-    while not (line := said.get()).startswith("joined"):
-        if line.startswith("failed"):
-            raise WorkError(line)
-        address = line.split()[-1]
-    assert address is not None
+    address = came.get()
+    if isinstance(address, Exception):
+        raise WorkError(f"failed: {first_line(address)}") from address
     return address
 
 
 async def _serve(
-    address: str, offer: Offer, scheduler: bool, say: Callable[[str], None], make_host: HostMaker
+    address: str,
+    offer: Offer,
+    scheduler: bool,
+    say: Callable[[str], None],
+    make_host: HostMaker,
+    joined: Callable[[str], None],
 ) -> None:
     logging.getLogger("distributed").setLevel(logging.ERROR)
     settings = {
@@ -191,15 +195,16 @@ async def _serve(
                 address = served.address
                 say(f"serving at {address}")
             _check_address(address)
-            joined = False
+            was_there = False
             while True:
                 lost = f"lost {address}"
                 try:
                     async for there in _work(address, offer, make_host):
-                        joined = True
+                        was_there = True
                         say(f"joined {address}: {there}")
+                        joined(address)
                 except (OSError, TimeoutError, RuntimeError) as error:
-                    if not joined:
+                    if not was_there:
                         raise InputError(
                             f"no scheduler answers at {address}: {_cause(error)}",
                             "start one with `frontrunner worker --serve --jobs N`",

@@ -57,6 +57,7 @@ def work_for_clients(
     serve: str | None,
     say: Callable[[str], None],
     make_host: HostMaker = Host,
+    joined: Callable[[str], None] = lambda address: None,
 ) -> None:
     """Works for clients until it is ended, and joins again if the scheduler was away.
 
@@ -65,6 +66,7 @@ def work_for_clients(
         serve: the host and port to serve a scheduler at, in place of joining one.
         say: told what happens, in lines.
         make_host: makes what does the work, in a folder; children of this process by default.
+        joined: told the scheduler's address each time that it was joined.
 
     Raises:
         InputError: Dask is not installed, nobody answers at the address within a minute, or it is
@@ -79,4 +81,6 @@ def work_for_clients(
         raise InputError("a worker joins a scheduler or serves one", "give --join or --serve")
     if not address:
         raise InputError("the address is empty", "such as 127.0.0.1:8786")
-    serve_or_join(address, offer, scheduler=serve is not None, say=say, make_host=make_host)
+    serve_or_join(
+        address, offer, scheduler=serve is not None, say=say, make_host=make_host, joined=joined
+    )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         UNIFORM,
         check_origins,
         join_origins,
+        rows_with,
         split_origins,
         top_of,
     )
@@ -57,6 +58,7 @@ __all__ = [
     "read_recording",
     "read_recordings",
     "recording_name",
+    "rows_with",
     "split_origins",
     "timing_of",
     "top_of",

@@ -32,6 +32,12 @@ def split_origins(origins: pd.Series) -> pd.Series:
     return origins.str.split(",").explode()
 
 
+def rows_with(origin: str, origins: pd.Series) -> pd.Index:
+    """Labels of the candidates that have an origin, among others maybe."""
+    found = split_origins(origins)
+    return found.index[found == origin]
+
+
 def check_origins(origins: pd.Series) -> None:
     """Checks that every row has origins, as `join_origins` writes them.
 

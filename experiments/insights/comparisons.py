@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...benchmarks.measuring import OK
 from ...search import PIPELINE, Problem
-from ..dataset import DEFAULT, ORIGIN, split_origins
+from ..dataset import DEFAULT, ORIGIN, rows_with
 from ..learning import Case
 from .quantities import values
 
@@ -45,8 +45,7 @@ def compare(case: Case) -> Comparison | None:
     target = recording.provenance.target
     frame = recording.frame.reset_index(drop=True)
     ran = frame["kind"] == OK
-    origins = split_origins(frame[ORIGIN])
-    default = ran & frame.index.isin(origins.index[origins == DEFAULT])
+    default = ran & frame.index.isin(rows_with(DEFAULT, frame[ORIGIN]))
     if target is None or not isinstance(problem, Problem) or not default.any():
         return None
     rows = pd.concat([frame[recording.knobs], recording.derived.reset_index(drop=True)], axis=1)

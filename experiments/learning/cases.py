@@ -34,7 +34,7 @@ from ..dataset import (
     may_be_table,
     read_columns,
     read_recordings,
-    split_origins,
+    rows_with,
 )
 from .files import recording_files
 from .problems import family_of, problem_name
@@ -251,8 +251,7 @@ def _baseline_us(frame: pd.DataFrame) -> float:
 
 
 def _default_row(frame: pd.DataFrame) -> int | None:
-    words = split_origins(frame[ORIGIN])
-    return next((int(row) for row in words[words == DEFAULT].index), None)
+    return next(map(int, rows_with(DEFAULT, frame[ORIGIN])), None)
 
 
 def _times(frame: pd.DataFrame) -> NDArray[np.float64]:

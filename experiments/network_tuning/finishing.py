@@ -175,14 +175,12 @@ def is_behind(
     if end.winner is None:
         return True
     plain, *_ = bases
-    made: dict[str, Base | InputError] = {one.variant.name: one for one in bases}
-    if options not in made:
-        try:
-            variant = named(options, variants)
-        except ValueError as error:
-            raise InputError(f"the earlier session's result: {error}", "start anew") from None
-        made |= {options: maker.make([variant], plain)[variant]}
-    base = made[options]
+    try:
+        variant = named(options, variants)
+    except ValueError as error:
+        raise InputError(f"the earlier session's result: {error}", "start anew") from None
+    known = [one for one in bases if one.variant.name == options]
+    (base,) = known or maker.make([variant], plain).values()
     if isinstance(base, InputError):
         maker.notify(f"what the earlier session wrote does not compile any more: {base}")
         return False

@@ -119,9 +119,7 @@ def frame_of(rows: Sequence[Row], about: Mapping[str, Any] | None = None) -> pd.
     # Also where a column holds nothing but None, or nothing at all.
     found = found.astype({f.name: _DTYPES[str(f.type)] for f in fields(Row) if f.name in plain})
     # Of configurations over the compiler's default, and of libraries, too.
-    found["speedup"] = _default_times(rows)
-    found = found.astype({"speedup": "float64"})
-    found["speedup"] /= found["time_us"]
+    found["speedup"] = pd.Series(_default_times(rows), dtype="float64") / found["time_us"]
     found["version"] = [version_of(row.provider) for row in rows]
     for name, value in (about or {}).items():
         found[name] = value

@@ -12,7 +12,7 @@ import pandas as pd
 from ...benchmarks.compiling import normalise
 from ...benchmarks.measuring import NEAR_OPTIMAL, OK
 from ...search import PIPELINE, knob_value
-from ..dataset import DEFAULT, ORIGIN, Recording, split_origins
+from ..dataset import DEFAULT, ORIGIN, Recording, rows_with
 from ..learning import Case, read_cases
 from .drawing import (
     Article,
@@ -86,8 +86,7 @@ _TIME, _FROM = "time of a candidate", "how a candidate came in"
 
 def _default(frame: pd.DataFrame) -> pd.Series | None:
     """The row of the compiler's default, where it was recorded."""
-    origins = split_origins(frame[ORIGIN])
-    rows = origins.index[origins == DEFAULT]
+    rows = rows_with(DEFAULT, frame[ORIGIN])
     return frame.loc[rows[0]] if len(rows) else None
 
 

@@ -14,10 +14,11 @@ def asked(monkeypatch):
     """Where schedulers were to be joined, twice, or served, without Dask."""
     asked = []
 
-    def serve_or_join(address, offer, *, scheduler, say, make_host):
+    def serve_or_join(address, offer, *, scheduler, say, make_host, joined):
         asked.append((address, offer.jobs, scheduler))
         for _ in range(2):
             say(f"joined {address}: no device; compiles {offer.jobs} at a time")
+            joined(address)
             say(f"lost {address}, joining again")
 
     stand_in = SimpleNamespace(serve_or_join=serve_or_join)
