@@ -86,5 +86,8 @@ def _tile_hashes(frame: pd.DataFrame) -> Hashes | None:
         or not set(catalogue.register_tile) <= set(frame.columns)
     ):
         return None
-    values = frame.loc[:, list(catalogue.register_tile)].astype(np.float32)
-    return np.asarray(pd.util.hash_pandas_object(values, index=False), dtype=np.uint64)
+    values = frame.loc[:, list(catalogue.register_tile)].to_numpy(np.float32)
+    bits = (values + np.float32(0)).view(np.uint32)  # of -0, too, those of 0
+    factors = np.random.default_rng(0).integers(2**64, size=bits.shape[1], dtype=np.uint64)
+    hashes: Hashes = (bits * (factors | 1)).sum(axis=1, dtype=np.uint64)
+    return hashes
