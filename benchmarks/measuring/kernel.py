@@ -16,7 +16,7 @@ from pathlib import Path
 
 import iree.runtime as rt
 
-from ...core import WorkError
+from ...core import WorkError, give_back_memory
 from ..verifying import (
     Array,
     Call,
@@ -263,6 +263,7 @@ def answer(request: SetupRequest | MeasureRequest) -> Timing | None:
     global _device
     if isinstance(request, SetupRequest):
         _device = None  # both dispatches' inputs may not fit at once
+        give_back_memory()
         _device = _Device(request)
         return None
     assert _device is not None, "set up first"

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import iree.runtime as rt
 import numpy as np
 
-from ...core import WorkError, free_memory
+from ...core import WorkError, free_memory, give_back_memory
 from ..measuring import LoadedExecutable, copy_to_device, open_device, time_runs
 from ..verifying import Array, Tolerance, coarsest, without_finite
 from .inputs import FunctionCall
@@ -104,7 +104,9 @@ class _Host:
 
     def load(self, *paths: Path) -> list[list[LoadedExecutable]]:
         """Variants, ready to run, each as its functions; others give their memory back."""
-        self._loaded = {path: one for path, one in self._loaded.items() if path in paths}
+        if not self._loaded.keys() <= {*paths}:
+            self._loaded = {path: one for path, one in self._loaded.items() if path in paths}
+            give_back_memory()
         first, *others = self.setup.calls
         for path in paths:
             if path not in self._loaded:
@@ -131,7 +133,8 @@ class _Host:
         for _ in range(request.rounds):
             begun = time.perf_counter()
             if loading <= LOADING_SHARE * timing:
-                variants = []  # they give their memory back
+                variants = []
+                give_back_memory()
                 variants = self._load_copies(request.variants, rng)
                 loading += time.perf_counter() - begun
             begun = time.perf_counter()

@@ -100,7 +100,7 @@ class NetworkRunner:
         self._run_s = math.inf
         self._round_s = TURN_SECONDS  # of a race, with what is loaded for it
         self._child = make_child(RACER, KEEP_MEMORY)
-        self._profiler = make_child(PROFILER, {})
+        self._profiler = make_child(PROFILER, KEEP_MEMORY)
 
     def profile(self, executable: Path, runs: float = RUNS) -> list[DispatchTime]:
         """As `profile`, where the model runs."""

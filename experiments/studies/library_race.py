@@ -2,11 +2,12 @@
 
 All take turns, with the same inputs and as many threads: torch eagerly, and as `torch.compile`
 makes it (which needs a C++ compiler), and ONNX Runtime (if it is installed) with the model as torch
-exports it, each after calls that are not counted.
+exports it, each after calls that are not counted. Memory is kept between calls, as of the variant.
 """
 
 from __future__ import annotations
 
+import ctypes
 import io
 import os
 import statistics
@@ -27,6 +28,10 @@ WARM_UP_CALLS = 3
 # Of a turn: the median of so many rounds, of each the fastest call, for all alike.
 ROUNDS = 3
 
+# Of glibc's `mallopt`: what `KEEP_MEMORY` sets for new processes, for this one.
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
+MOST_KEPT = 2**31 - 1
+
 Call = Callable[[], object]
 Tensors = Sequence[torch.Tensor]
 
@@ -46,6 +51,7 @@ class Race:
 
 def race_libraries(name: str, runner: NetworkRunner, default: Path, tuned: Path) -> dict[str, Race]:
     """By the names in `LIBRARIES`; without those that do not run the model here."""
+    _keep_memory()
     torch.set_num_threads(_cores())
     module = MODELS[name]().module.eval()
     inputs = [torch.from_numpy(file.read()) for file in runner.setup.calls[0].inputs[0]]
@@ -97,6 +103,12 @@ LIBRARIES: dict[str, Callable[[torch.nn.Module, Tensors], Call]] = {
     "`torch.compile`": _compiled,
     "ONNX Runtime": _in_onnxruntime,
 }
+
+
+def _keep_memory() -> None:
+    library = ctypes.CDLL(None)
+    library.mallopt(M_MMAP_MAX, 0)
+    library.mallopt(M_TRIM_THRESHOLD, MOST_KEPT)
 
 
 def _cores() -> int:
