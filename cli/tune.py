@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,6 +43,7 @@ ANEW = (
     "only --budget, --minutes, --patience, --stages, --cluster, --iree-flag and --keep-failures "
     "may be given anew"
 )
+NEW_FOLDER = "name a new folder"
 # What has no meaning where nothing is measured.
 MEASURING_OPTIONS = {"--device": "devices", "--patience": "patience"}
 
@@ -166,9 +168,13 @@ def _check_new(ctx: click.Context, options: Mapping[str, Any], *, single: bool) 
     out, failures = options["out"], options["keep_failures"]
     which, place = ("it", "") if single else ("each", "/NAME")
     resume = f"tune --resume {shlex.quote(str(out))}{place}"
-    check_out(out, f"continue {which} with `{resume}`, or name a new folder")
+    # A folder of several runs is none itself.
+    begun = not single or (out is not None and os.path.isfile(out / "run.json"))
+    check_out(
+        out, f"continue {which} with `{resume}`, or name a new folder" if begun else NEW_FOLDER
+    )
     if failures is not None:
-        check_new_folder(failures, "--keep-failures", "name a new folder")
+        check_new_folder(failures, "--keep-failures", NEW_FOLDER)
     chosen = [option for option, name in MEASURING_OPTIONS.items() if is_given(ctx, name)]
     if chosen and options["compile_only"]:
         raise UsageError(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .choices import continued_by
-from .files import check_new_folder
 from .output import Interrupted, Output, write_failure
 from .pages import page_line, tracked_page
 from .several import Named, told_of_all, why_ended
@@ -44,10 +44,7 @@ def tune_each(
         for one, target in runs
     ]
     places = [None if out is None else out / name for name in names]
-    for place in places:
-        if place is not None:
-            check_new_folder(place, "--out", "name a new folder")
-    told = _Told(output)
+    told = _Told(output, out)
     for number, (((file, function), target), name, place) in enumerate(
         zip(runs, names, places, strict=True)
     ):
@@ -69,7 +66,7 @@ def tune_each(
             if isinstance(error, FrontrunnerError) and not isinstance(error, NoRoomError):
                 told.add_failed(name, error)
                 continue
-            told.show(why_ended(error, _not_begun(rest)))  # what was done before
+            told.show(why_ended(error, told.not_begun(rest)))  # what was done before
             raise
         told.add(name, result, page.made)
         if page.interrupted:
@@ -80,9 +77,14 @@ def tune_each(
 
 @dataclass(frozen=True)
 class _Told:
-    """What came of the runs so far."""
+    """What came of the runs so far.
+
+    Attributes:
+        out: the folder for a folder of each, if there is one.
+    """
 
     output: Output
+    out: Path | None
     runs: list[dict[str, Any]] = field(default_factory=list)
     failed: list[dict[str, Any]] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
@@ -124,10 +126,13 @@ class _Told:
 
     def interrupted(self, hint: str, rest: Sequence[str]) -> Interrupted:
         """Shows what there is, and tells what is not."""
-        words = "; ".join(filter(None, (hint, _not_begun(rest))))
+        words = "; ".join(filter(None, (hint, self.not_begun(rest))))
         self.show({"message": "interrupted", "hint": words})
         return Interrupted(words)
 
-
-def _not_begun(rest: Sequence[str]) -> str:
-    return f"not begun: {', '.join(rest)}" if rest else ""
+    def not_begun(self, rest: Sequence[str]) -> str:
+        """The names of those that were not begun, and where their runs have their place."""
+        if not rest:
+            return ""
+        place = "" if self.out is None else f" (--out {shlex.quote(str(self.out))}/NAME for each)"
+        return f"not begun: {', '.join(rest)}{place}"

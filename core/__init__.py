@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         extra_hint,
         first_line,
         last_line,
+        markdown_cell,
         shorten,
     )
     from .files import (
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from .limits import (
         CELL_BYTES,
         DEFAULT_MAX_BYTES,
+        RAISE_LIMIT_HINT,
         TooLarge,
         check_file,
         check_regular,
@@ -103,6 +105,7 @@ __all__ = [
     "KEEP_VALID_HINT",
     "MAX_EXACT_INT",
     "NO_MEMORY",
+    "RAISE_LIMIT_HINT",
     "RUNS_FOLDER",
     "Child",
     "ChildDied",
@@ -160,6 +163,7 @@ __all__ = [
     "lock_folder",
     "make_folder",
     "make_output_folder",
+    "markdown_cell",
     "max_bytes",
     "merge_in_threads",
     "open_zip",

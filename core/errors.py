@@ -83,6 +83,15 @@ def first_line(error: Exception | str) -> str:
     return next(iter(str(error).splitlines()), "")
 
 
+def markdown_cell(text: str) -> str:
+    """Text as a cell of a Markdown table shows it, whatever is in it; code in `...` stays."""
+    line = " ".join(text.split())
+    is_code = len(line) > 1 and line[0] == line[-1] == "`" and "`" not in line[1:-1]
+    if not is_code:
+        line = line.replace("&", "&amp;").replace("<", "&lt;")
+    return line.replace("|", "\\|")
+
+
 def last_line(said: str, default: str = "no reason given") -> str:
     """What a program said in its last line, which is why it failed, most often."""
     return (said.strip().splitlines() or [default])[-1]

@@ -224,7 +224,7 @@ def check_utf_8(path: Path | None) -> None:
         InputError: it is not UTF-8.
     """
     if path is not None and not is_utf_8(str(path)):
-        raise InputError(f"{path} is not UTF-8", "name a folder that is")
+        raise InputError(f"{path} is not UTF-8", "name a place that is, or rename the input")
 
 
 def is_draft(name: str) -> bool:
@@ -288,11 +288,13 @@ def make_folder(path: Path, remedy: str) -> None:
 
     Raises:
         InputError: it cannot be made.
+        NoRoomError: the disk is full.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot make the folder {path}: {error.strerror}", remedy) from error
+        kind, hint = (NoRoomError, "make room") if is_full(error) else (InputError, remedy)
+        raise kind(f"cannot make the folder {path}: {error.strerror}", hint) from error
 
 
 def escape_undecodable(text: str) -> str:

@@ -1,7 +1,8 @@
-"""Ctrl-C during work that can be resumed."""
+"""Work that can be resumed, and what is told where it ends early."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,11 @@ class RunInterrupted(KeyboardInterrupt):
     def __init__(self, kept: Path | None) -> None:
         super().__init__(f"what was done is in {kept}" if kept else "nothing was kept")
         self.kept = kept
+
+
+def resume_remedy(folder: Path) -> str:
+    """What to do where there was no room to write what a folder holds."""
+    return f"make room, then continue with --resume {shlex.quote(str(folder))}"
 
 
 @contextmanager

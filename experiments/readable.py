@@ -43,14 +43,6 @@ def lines_html(lines: Iterable[str]) -> str:
     return f"<table><tbody>{body}</tbody></table>"
 
 
-def markdown_cell(text: str) -> str:
-    """Text as a cell of a Markdown table shows it, whatever is in it; code in `...` stays."""
-    line = " ".join(text.split())
-    if not (line.startswith("`") and line.endswith("`")):
-        line = line.replace("&", "&amp;").replace("<", "&lt;")
-    return line.replace("|", "\\|")
-
-
 def count_of(number: int, noun: str, ending: str = "s") -> str:
     """How many there are of something."""
     return f"{number:,} {noun}{'' if number == 1 else ending}"

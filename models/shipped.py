@@ -68,6 +68,8 @@ class CpuRanker(Ranker):
         }
         self.catalogue_ = CPU
         self.learned_ = {}
+        if self.prior == 1:  # what it learned would not be asked
+            return self
         for number, (kind, rows) in enumerate(kinds.items()):
             learner = LightGBMRanker(seed=self.seed)
             learner.on_progress = partial(self._tell, number, len(kinds))

@@ -106,7 +106,8 @@ def _without_target(flags: list[str], target: str | None) -> list[str]:
     for count in range(1, len(flags) + 1):
         value = flags[count - 1].partition("=")[2]
         for name in (value, f"vulkan-{value}", "aarch64") if target is None else (target,):
-            if count <= len(backend_of(name).flags):
+            own = [*backend_of(name).flags]
+            if count <= len(own) or flags[: len(own)] != own:
                 continue  # they select no target; and the value `vulkan` would ask for a device
             with suppress(UnknownTargetError):
                 if flags[:count] == [*target_flags(name)]:

@@ -47,7 +47,7 @@ class Preprocessing:
         return frozenset((*map(str, self.scripts), *self.passes))
 
     def joined(self, other: Preprocessing) -> Preprocessing:
-        """Both, one after the other; what is in both, once."""
+        """The scripts of both, then the passes of both; what is in both, once."""
         return Preprocessing(
             tuple(dict.fromkeys((*self.scripts, *other.scripts))),
             tuple(dict.fromkeys((*self.passes, *other.passes))),

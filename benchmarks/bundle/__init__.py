@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .archive import Bundle, Manifest, QueueEntry, build_bundle
+    from .archive import Bundle, Manifest, QueueEntry, build_bundle, digest_of_bundle
     from .results import BundleResult, Measurements, read_results
     from .run import measure_bundle, run_bundle
 else:
@@ -21,6 +21,7 @@ __all__ = [
     "Measurements",
     "QueueEntry",
     "build_bundle",
+    "digest_of_bundle",
     "measure_bundle",
     "read_results",
     "run_bundle",

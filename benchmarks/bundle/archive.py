@@ -25,13 +25,13 @@ from typing import Any
 from ...core import (
     InputError,
     TooLarge,
-    WorkError,
     decode,
     open_zip,
     parse_json,
     read_limited,
     remedy_for,
     unzip,
+    write_error,
 )
 from ..measuring import OK, OUTCOME_KINDS, CompileOutcome
 from ..verifying import Call
@@ -167,6 +167,11 @@ def build_bundle(
     return buffer.getvalue()
 
 
+def digest_of_bundle(data: bytes) -> str:
+    """What tells a bundle that was just built apart, as `Bundle.digest` does one that is read."""
+    return data[-2 * hashlib.sha256().digest_size :].decode()  # the archive's comment ends with it
+
+
 def carried_files(package: Path) -> list[str]:
     """The files of the package that a bundle carries."""
     init_files = {f"{up}/__init__.py" for one in CARRIED_PACKAGES for up in Path(one).parents}
@@ -229,7 +234,7 @@ class Bundle:
             What was compiled, by digest.
 
         Raises:
-            WorkError: the folder is full.
+            WorkError: they cannot be written.
         """
         ready = {}
         for digest in sorted(self.manifest.digests):
@@ -237,7 +242,7 @@ class Bundle:
             try:
                 path.write_bytes(self.read(_executable(digest)))
             except OSError as error:
-                raise WorkError(f"cannot write {path}: {error.strerror}", "make room") from error
+                raise write_error(path, error, "make room") from error
             ready[digest] = CompileOutcome(OK, path, digest)
         return ready
 

@@ -23,6 +23,7 @@ from ...core import (
     InputError,
     check_no_links,
     iree_versions,
+    markdown_cell,
     read_limited,
     remove_drafts,
     write_atomically,
@@ -236,11 +237,10 @@ class FailureReport:
         ]
         if self._dispatch.emission_crashed:
             link = f"[{EMISSION}]({EMISSION}/reason.txt)"
-            lines.append(
-                f"| - | crashed | emission | {self._dispatch.no_constraints_reason} | {link} |"
-            )
+            reason = markdown_cell(self._dispatch.no_constraints_reason)
+            lines.append(f"| - | crashed | emission | {reason} | {link} |")
         for group in groups:
-            reason = group.outcome.reason.replace("|", "\\|")
+            reason = markdown_cell(group.outcome.reason)
             lines.append(
                 f"| {len(group.members)} | {group.outcome.kind} | {group.outcome.stage} | {reason} "
                 f"| [{group.folder}]({group.folder}/reason.txt) |"
@@ -265,7 +265,7 @@ def _killed_lines(killed: Mapping[int, str]) -> list[str]:
     """Candidates of which nothing is known, with the memory when their process was killed."""
     if not killed:
         return []
-    told = [f"- {index}: {reason}" for index, reason in killed.items()]
+    told = [f"- {index}: {markdown_cell(reason)}" for index, reason in killed.items()]
     return [
         "",
         "## Killed from outside",

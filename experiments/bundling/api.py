@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...benchmarks.measuring import POOL_SIZE, Budget
-from ...core import InputError
+from ...core import InputError, make_folder
 from ...search import check_rendered, parse_flags
 from ..arguments import extra_values, split_names
 from ..dataset import Recording, write_t4
@@ -125,14 +125,10 @@ def _made(folder: Path) -> Iterator[None]:
 
     Raises:
         InputError: it cannot be made.
+        NoRoomError: the disk is full.
     """
     new = [one for one in (folder, *folder.parents) if not one.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"cannot write {folder}: {error.strerror}", "name another folder"
-        ) from error
+    make_folder(folder, "name another folder")
     try:
         yield
     finally:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...benchmarks.bundle import Bundle, Manifest, QueueEntry, build_bundle
+from ...benchmarks.bundle import Manifest, QueueEntry, build_bundle, digest_of_bundle
 from ...benchmarks.compiling import Compiler, call_of, require_default
 from ...benchmarks.measuring import OK, CompileOutcome
 from ...benchmarks.runners import compile_queue
@@ -118,7 +118,7 @@ def pack_queue(
     write_atomically(options.out, data)
     return PackResult(
         bundle=options.out,
-        digest=Bundle(options.out).digest,
+        digest=digest_of_bundle(data),
         problem=manifest.problem,
         arch=manifest.arch,
         candidates=len(compiled),

@@ -25,7 +25,15 @@ from ...benchmarks.measuring import (
     fingerprint,
     shares_cores,
 )
-from ...core import Child, InputError, Notify, allowed_cpus, check_inside, check_no_links
+from ...core import (
+    Child,
+    InputError,
+    Notify,
+    allowed_cpus,
+    check_inside,
+    check_no_links,
+    check_utf_8,
+)
 from ...search import PIPELINE, Dispatch, Target, build_spaces
 from ...search.enumeration import sample
 from ...search.reading import read_dispatch
@@ -59,6 +67,7 @@ def record_dispatch(
         InputError: something given cannot be used, or does not fit what is there already.
         WorkError: a device does not answer, or results cannot be written.
     """
+    check_utf_8(options.out)  # in which the compiler is given files
     if options.cluster is None:
         check_uris(devices)
     dispatch = read_dispatch(

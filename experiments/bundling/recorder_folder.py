@@ -26,7 +26,9 @@ import pyarrow.parquet as pq
 
 from ...benchmarks.bundle import Bundle, read_results
 from ...core import (
+    RAISE_LIMIT_HINT,
     InputError,
+    TooLarge,
     decode,
     describe_error,
     iree_versions,
@@ -257,9 +259,9 @@ class RecorderFolder:
         try:
             yield
         except (InputError, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            why = error if isinstance(error, InputError) else describe_error(error)
             raise InputError(
-                f"what is unfinished in {self.path} cannot be continued: {describe_error(error)}",
-                "remove the folder, and the recording starts anew",
+                f"what is unfinished in {self.path} cannot be continued: {why}", _remedy(error)
             ) from error
 
     def _read_compile_s(self, count: int) -> list[float]:
@@ -299,3 +301,15 @@ def refuse_other(what: str, others: Mapping[str, bool], remedy: str) -> None:
     """
     if other := ", ".join(name for name, is_other in others.items() if is_other):
         raise InputError(f"{what} of another {other}", remedy)
+
+
+def _remedy(error: Exception) -> str:
+    """What to do where what is unfinished cannot be read: it is removed if it is damaged."""
+    causes = error, error.__cause__
+    if any(isinstance(one, OSError) for one in causes):
+        return "see whether it can be read"
+    if getattr(error, "hint", "") == RAISE_LIMIT_HINT or any(
+        isinstance(one, TooLarge) for one in causes
+    ):
+        return RAISE_LIMIT_HINT
+    return "remove the folder, and the recording starts anew"

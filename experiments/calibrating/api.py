@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from ...benchmarks.measuring import (
     minutes_to_seconds,
 )
 from ...benchmarks.operations import write_operations
-from ...core import InputError, NoRoomError, Notify, WorkError, make_folder
+from ...core import InputError, NoRoomError, Notify, WorkError, lock_folder, make_folder
 from ...models import create_ranker, ready_rankers, save
 from ...search import Target
 from ...search.reading import read_dispatch
@@ -106,7 +106,13 @@ def calibrate(
                     seed=seed + number - 1,
                 )
 
-        spent, failed = _record(paths, folder, measure, seconds, notify)
+        make_folder(folder, "name another folder")
+        with lock_folder(folder):  # two that measure would disturb each other
+            try:
+                spent, failed = _record(paths, folder, measure, seconds, notify)
+            finally:
+                with suppress(OSError):  # something was recorded
+                    folder.rmdir()
     passes = _passes(folder)
     if not passes:
         stem, reason = next(iter(failed.items()))

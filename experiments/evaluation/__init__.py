@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .finished import FinishedParts
     from .holdout import DEVICE_OR_PROBLEM, PROBLEM, Fold, make_folds
     from .metrics import CaseReference, is_near_optimal, iterations_to
-    from .notes import contender_notes
+    from .notes import contender_notes, sample_notes
     from .report import Report, track_report, write_report
     from .resampling import Bootstrap, paired_ratio
     from .summary import summarise
@@ -38,6 +38,7 @@ __all__ = [
     "iterations_to",
     "make_folds",
     "paired_ratio",
+    "sample_notes",
     "summarise",
     "track_report",
     "usual_rankers",

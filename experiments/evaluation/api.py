@@ -112,8 +112,9 @@ def evaluate(
     contenders = find_contenders(*as_list(rankers)) if rankers else []
     with progress_bar("reading recordings", quiet=quiet) as progress:
         cases = read_cases(paths_of(recordings), optional_path(columns), progress)
-    contenders = contenders or find_contenders(usual_rankers(cases))
-    notes = list(contender_notes(contenders, cases, make_folds(cases, holdout, folds)))
+    parts = make_folds(cases, holdout, folds)
+    contenders = contenders or find_contenders(usual_rankers(cases, parts))
+    notes = list(contender_notes(contenders, cases, parts))
     for note in notes:  # before the work, which takes minutes
         notify(f"warning: {note}")
     asked = {
@@ -133,7 +134,7 @@ def evaluate(
     try:
         with Tracker(notify, timeout_s=TRACKING_SECONDS) as tracker:
             if mlflow:
-                tracker.start("evaluation", asked, {"kind": "evaluation"})
+                tracker.start("evaluation", asked, {"mode": "evaluate"})
             with (
                 _opened(cluster, notify) as opened,
                 progress_bar("training and replaying", quiet=quiet) as progress,

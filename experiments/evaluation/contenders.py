@@ -29,7 +29,8 @@ from ..learning import (
     problems_trained_on,
 )
 from ..observing import is_registered, local_ranker
-from ..peers import PEERS, Peer, find_peer
+from ..peers import DONORS, PEERS, Peer, find_peer
+from .holdout import Fold
 
 SHUFFLE = "shuffle"
 # The prior of an adaptive ranker that has none.
@@ -66,6 +67,7 @@ class Contender:
 
         Raises:
             InputError: it is neither, or there is no such parameter.
+            WorkError: a copy of the registry's cannot be written.
         """
         if is_registered(text):
             file = Path(local_ranker(text))
@@ -76,7 +78,10 @@ class Contender:
         name, *settings = _SETTING.split(text)
         if name not in ranker_names() and names_a_file(text):
             return cls(escape_undecodable(text), load(text).name, file=Path(text))
-        contender = cls(text, ranker_class(name).name, parse_parameters(name, settings))
+        params = parse_parameters(name, settings)
+        if isinstance(prior := params.get("prior"), str):
+            params["prior"] = local_ranker(prior)
+        contender = cls(text, ranker_class(name).name, params)
         contender.make(seed=0)  # refuses what cannot be
         return contender
 
@@ -97,6 +102,17 @@ class Contender:
     def needs_fit(self) -> bool:
         """Whether it cannot do without recordings to learn from."""
         return self.file is None and self.peer is None and ranker_class(self.ranker).needs_fit
+
+    @property
+    def learns(self) -> bool:
+        """Whether recordings of other problems or devices change its order."""
+        if self.peer is not None:
+            return self.peer.given == DONORS
+        prior = self.params.get("prior")
+        if self.files or self.is_cold or prior == 1:
+            return False
+        learner = prior if isinstance(prior, str) else self.ranker
+        return ranker_class(learner).fit is not Ranker.fit
 
     @property
     def seeded(self) -> bool:
@@ -158,11 +174,16 @@ class Contender:
         ]
 
 
-def usual_rankers(cases: Sequence[Case]) -> str:
-    """The rankers to compare where none are asked for: those that can order all cases."""
+def usual_rankers(cases: Sequence[Case], folds: Sequence[Fold]) -> str:
+    """The rankers to compare where none are asked for: those that can order all cases.
+
+    Where a fold leaves nothing to learn from, those that have to be trained are none of them.
+    """
     kinds = {getattr(detect_catalogue(case.features.columns), "name", "") for case in cases}
     ready = ["heuristic"] * (kinds <= READY.keys()) + ["cpu"] * (kinds == {CPU.name})
-    return ",".join([*ready, *LEARNERS])
+    untrained = not all(fold.train for fold in folds)
+    learners = (n for n in LEARNERS if not (untrained and ranker_class(n).needs_fit))
+    return ",".join([*ready, *learners])
 
 
 def find_contenders(*lists: str) -> list[Contender]:

@@ -46,15 +46,20 @@ def data_notes(results: pd.DataFrame, holdout: str) -> Iterator[str]:
             f"{told[PROBLEM]}: bootstrap intervals over fewer than {ENOUGH} are too narrow, and "
             f"over fewer than {FEWEST} there are none"
         )
-    if chosen := results.case[results.measured > results.candidates].nunique():
-        yield (
-            f"of {count_of(chosen, 'recording')}, what orders and a search chose was measured, "
-            "too: random order draws from the uniform sample alone, other rankers from all"
-        )
+    yield from sample_notes(results)
     if wins := counts["default_wins"]:
         yield (
             f"the default wins: {count_of(wins, 'case')}, where it is faster than every candidate, "
             "counted in regret and specs only"
+        )
+
+
+def sample_notes(results: pd.DataFrame) -> Iterator[str]:
+    """Where random order draws from fewer candidates than the others."""
+    if chosen := results.case[results.measured > results.candidates].nunique():
+        yield (
+            f"of {count_of(chosen, 'recording')}, what orders and a search chose was measured, "
+            "too: random order draws from the uniform sample alone, other rankers from all"
         )
 
 
@@ -63,7 +68,13 @@ def contender_notes(
 ) -> Iterator[str]:
     """Which rankers are judged on what they have learned from, on devices that they do not know, or
     on less than they would see."""
-    untrained = [case for fold in folds if not fold.train for case in fold.test]
+    alone = [fold for fold in folds if not fold.train]
+    untrained = [case for fold in alone for case in fold.test]
+    if alone and any(c.learns and not c.needs_fit for c in contenders):
+        yield (
+            f"there was nothing to learn {', '.join(fold.left_out for fold in alone)} from: "
+            "rankers that need no training are as they ship there, the others at random"
+        )
     for contender in contenders:
         if warning := contender.device_warning(cases):
             yield f"{contender.name}: {warning}"

@@ -133,7 +133,8 @@ def score_shuffle(fold: Fold, case: Case) -> CaseScore:
 
 def _judge(contender: Contender, fold: Fold, seeds: Sequence[int]) -> list[CaseScore]:
     found = []
-    starts_anew = contender.searches_knobs or contender.is_cold
+    unlearned = contender.is_cold or (contender.learns and not fold.train)
+    starts_anew = contender.searches_knobs or unlearned
     fitted: dict[int, tuple[Ranker, bytes, float]] = {}
     for case in fold.test:  # all seeds of one, for a queue is drawn once for a case
         for seed in seeds:
@@ -213,7 +214,7 @@ def _fit(contender: Contender, cases: Sequence[Case], seed: int) -> tuple[Ranker
     ranker = contender.make(seed)
     if contender.file is not None:
         return ranker, read_limited(contender.file), 0.0
-    if not cases or contender.files:  # one with a file as its prior is used as it is
+    if not cases or not contender.learns:
         return ranker, b"", 0.0
     frame, groups = training_frame(cases)
     started = time.perf_counter()

@@ -21,7 +21,7 @@ from ...core import (
     processor_name,
     usable_cores,
 )
-from ...models import BUILT_IN, list_rankers
+from ...models import BUILT_IN, TIME_COLUMN, AdaptiveRanker, list_rankers, order
 from ..arguments import as_list, check_least, optional_path, unwritable_results
 from ..dataset import write_synthetic
 from ..evaluation import (
@@ -34,9 +34,17 @@ from ..evaluation import (
     cross_validate,
     find_contenders,
     make_folds,
+    sample_notes,
 )
 from ..interrupted import RunInterrupted
-from ..learning import Files, cases_digest, paths_of, read_cases, recording_files
+from ..learning import (
+    Files,
+    cases_digest,
+    paths_of,
+    read_cases,
+    recording_files,
+    training_frame,
+)
 from ..observing import make_notify, progress_bar
 from ..peers import DONORS, MODEL_LIMIT, NOTHING, PEERS
 from ..readable import count_of
@@ -182,6 +190,7 @@ def _notes(results: pd.DataFrame, contenders: Sequence[Contender], seeds: int) -
         "geometric mean; within 10 % on spaces where one or two are within 5 %; random order is "
         "exact"
     )
+    yield from sample_notes(results)
     if limited := [c.name for c in contenders if c.peer and c.peer.limit]:
         yield (
             f"{', '.join(limited)} choose the first {MODEL_LIMIT} candidates and go on at random, "
@@ -206,15 +215,9 @@ def _with_synthetic(paths: list[Path], synthetic: bool, seed: int) -> Iterator[l
 
 def _contenders(rankers: Sequence[str], folds: Sequence[Fold]) -> tuple[list[Contender], list[str]]:
     """Those that take part, and who does not and why."""
-    alone = [fold.left_out for fold in folds if not fold.train]
-    told = []
-    if alone:
-        told.append(
-            f"there was nothing to learn {', '.join(alone)} from: rankers that need no training "
-            "are as they ship there, the others at random"
-        )
     if rankers:
-        return find_contenders(*as_list(rankers)), told
+        return find_contenders(*as_list(rankers)), []
+    alone = [fold.left_out for fold in folds if not fold.train]
     brought = [
         r.name for r in list_rankers() if r.source != BUILT_IN and r.needs_training is not None
     ]
@@ -226,10 +229,35 @@ def _contenders(rankers: Sequence[str], folds: Sequence[Fold]) -> tuple[list[Con
         except InputError as error:
             notes.append(f"{peer.name} is left out: {error}")
     found = find_contenders(",".join(names))
+    for contender in [c for c in found if c.name in brought]:
+        if why := _why_not(contender, folds):
+            notes.append(f"{contender.name} is left out: {why}")
+            found.remove(contender)
     if alone and (learners := [c.name for c in found if c.needs_fit]):
         notes.append(f"{', '.join(learners)} left out: there is nothing to learn {alone[0]} from")
         found = [c for c in found if not c.needs_fit]
-    return found, [*notes, *told]
+    return found, notes
+
+
+def _why_not(contender: Contender, folds: Sequence[Fold]) -> str:
+    """Why a plug-in cannot order one of the spaces, as it reads features that this lacks."""
+    # One space of each kind, where there is one of which others are known.
+    kinds = {frozenset(f.test[0].features): f for f in sorted(folds, key=lambda f: bool(f.train))}
+    for fold in kinds.values():
+        if contender.needs_fit and not fold.train:
+            continue
+        case, ranker = fold.test[0], contender.make(seed=0)
+        try:
+            if fold.train:
+                ranker.fit(*training_frame(fold.train))
+            frame = case.features
+            if isinstance(ranker, AdaptiveRanker):
+                frame = case.knobs if ranker.reads_knobs else frame
+                ranker.observe(frame.iloc[:0].assign(**{TIME_COLUMN: case.times[:0]}))
+            order(ranker, frame)
+        except InputError as error:
+            return f"{error} ({case.name})"
+    return ""
 
 
 def _given(name: str, contenders: Sequence[Contender]) -> str:
@@ -244,7 +272,9 @@ def _given(name: str, contenders: Sequence[Contender]) -> str:
     knows_nothing = SHUFFLE in (contender.ranker, prior) or contender.searches_knobs
     if knows_nothing or contender.is_cold:
         return NOTHING
-    return SHIPPED if prior == 1 else DONORS
+    if prior == 1:
+        return SHIPPED
+    return DONORS if contender.learns else HAND
 
 
 def _write(board: Leaderboard, out: Path | None) -> Path:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..readable import Readable, markdown_cell
+from ...core import markdown_cell
+from ..readable import Readable
 
 FILE, PAGE = "leaderboard.json", "leaderboard.md"
 

@@ -6,8 +6,8 @@ import shlex
 from pathlib import Path
 
 from ...benchmarks.measuring import KEEP_MEMORY, shares_cores
+from ...core import markdown_cell
 from ...search import backend_of, spec_option, target_flags
-from ..readable import markdown_cell
 from .options import NetworkOptions
 from .result import NetworkResult
 

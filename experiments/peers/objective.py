@@ -29,7 +29,7 @@ class RecordedObjective:
     Args:
         times: of all candidates; NaN where one fails.
         should_stop: is told the times so far, and says whether it is enough.
-        limit: how many candidates may be asked for; all if None.
+        limit: how many candidates may be asked for, if there are so many; all if None.
 
     Attributes:
         rows: the candidates in the order in which they were asked for.
@@ -41,7 +41,7 @@ class RecordedObjective:
         self.rows: list[int] = []
         self._times = times
         self._should_stop = should_stop
-        self._limit = len(times) if limit is None else limit
+        self._limit = min(len(times), limit or len(times))
         self._known: set[int] = set()
         self._repeats = 0
 

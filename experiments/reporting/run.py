@@ -61,8 +61,16 @@ def run_article(path: Path, seed: int = 0) -> Article:
 
 def _subject(run: Run) -> tuple[str, ...]:
     """Results for the same dispatch on the same machine are compared."""
-    manifest, target = run.setup.manifest, run.setup.dispatch.target
-    return manifest.input_digest, target.arch, *sorted(manifest.devices), *target.iree_flags
+    manifest, dispatch = run.setup.manifest, run.setup.dispatch
+    target = dispatch.target
+    default = (*(DEFAULT_SPECS,) * target.default_specs, *target.iree_flags)
+    return (
+        manifest.input_digest,
+        dispatch.function,
+        target.arch,
+        *sorted(manifest.devices),
+        *default,
+    )
 
 
 def _compile_figures(run: Run) -> Iterator[Figure]:

@@ -42,6 +42,7 @@ from ...core import (
 from ...search import PIPELINE, Dispatch, Target
 from ...search.reading import emit_constraints
 from ..dataset import check_problem, check_target
+from ..interrupted import resume_remedy
 from ..parquet import COLUMNAR_BYTES, read_table, to_frame
 from ..queue import check_queue
 from .manifest import RunManifest, RunSetup, check_flags, version_mismatch
@@ -242,7 +243,7 @@ def write_text(path: Path, text: str, remedy: str = "") -> None:
         WorkError: the disk is full or the like.
     """
     data = escape_undecodable(text).encode()
-    write_atomically(path, data, remedy or f"make room, then --resume {path.parent}")
+    write_atomically(path, data, remedy or resume_remedy(path.parent))
 
 
 def _dispatch(fields: Mapping[str, Any], source: str, target: Target) -> Dispatch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any, Self
 
 from ...benchmarks.measuring import Outcome, outcome_error, parse_outcome
 from ...core import KEEP_VALID_HINT, JsonLinesFile, decode, read_whole_lines
+from ..interrupted import resume_remedy
 
 # Of a line, beside the outcome.
 ELAPSED = "elapsed_s"
@@ -97,7 +97,7 @@ class Journal:
         self.outcomes = known.outcomes
         self._lines = JsonLinesFile(
             path,
-            f"make room, then continue with --resume {shlex.quote(str(path.parent))}",
+            resume_remedy(path.parent),
             check=known.take,
             keep_valid=keep_valid,
             edited_hint=KEEP_VALID_HINT,

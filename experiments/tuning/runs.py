@@ -28,7 +28,7 @@ from .manifest import RunSetup, check_cluster
 from .options import TuneOptions
 from .preparation import digest_of_file, prepare
 from .session import MakeRunner, Result, Session
-from .stage_log import forget_stages
+from .stage_log import first_outdated, forget_stages
 from .stages import Stage, check_usable, first_change
 
 
@@ -149,7 +149,7 @@ def resume_run(
         keep_valid: whether logged outcomes that cannot be this run's are left out, not refused.
         stages: other ones, or those that it was started with, which are to be given where they run
             commands: no file of a run is trusted with these. What a stage has said stays, up to
-            the first that is another.
+            the first that is another, or whose model or script is.
         cluster: the address of a cluster that has devices of the run's kind; to be given for a run
             that was started on one.
         iree_flags: those that it was started with, which no file of a run is trusted with.
@@ -195,19 +195,21 @@ def resume_run(
             f"{path} was measured on {', '.join(run.manifest.devices)}, this is {', '.join(here)}",
             "resume it there; times of different devices cannot be mixed",
         )
+    changed = first_change(started.stages, goes_on.stages)
+    if changed is None:
+        changed = first_outdated(folder.stages, goes_on.stages)
     session = Session(
         folder,
         options,
         run,
         make_runner or partial(make_usual_runner, observer=observer),
         observer,
-        on_begin=partial(_write_changes, folder, found, run),
+        on_begin=partial(_write_changes, folder, found, run, changed),
         keep_valid=keep_valid,
         tracked=tracked,
     )
     with resumable(path):
-        same = first_change(started.stages, goes_on.stages) is None
-        if same and (finished := session.read_finished()) is not None:
+        if changed is None and (finished := session.read_finished()) is not None:
             return finished
         _check_runner(path, make_runner, own=found.manifest.own_runner)
         if cluster is None and make_runner is None:
@@ -237,16 +239,18 @@ def _check_cores(path: Path, run: RunSetup) -> None:
         )
 
 
-def _write_changes(folder: RunFolder, before: RunSetup, now: RunSetup) -> None:
-    """Has a folder tell of other stages and limits, for sessions to come."""
-    was, options = before.manifest.options, now.manifest.options
-    place = first_change(was.stages, options.stages)
-    if place is not None:
+def _write_changes(folder: RunFolder, before: RunSetup, now: RunSetup, changed: int | None) -> None:
+    """Has a folder tell of other stages and limits, for sessions to come.
+
+    Args:
+        changed: the first stage that is another one, or judges by another file.
+    """
+    if changed is not None:
         # It is of other stages, also if this session ends before there is one of these.
         folder.result.unlink(missing_ok=True)
         if folder.stages.exists():
-            forget_stages(folder.stages, place)
-    if was != options:
+            forget_stages(folder.stages, changed)
+    if before.manifest.options != now.manifest.options:
         folder.rewrite_manifest(now.manifest, now.dispatch)
 
 

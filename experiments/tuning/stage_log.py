@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shlex
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,9 @@ from ...core import (
     read_whole_lines,
     write_atomically,
 )
+from ..interrupted import resume_remedy
+from .preparation import digest_of_file
+from .stages import Stage
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,20 @@ class Judgement:
     model: str = ""
     script: str = ""
 
+    def is_by(self, model: str, script: str) -> bool:
+        """Whether what it was judged by is still the same."""
+        return self.model == model and self.script in ("", script)
+
+
+def digests_of(stage: Stage) -> tuple[str, str]:
+    """Of a stage's model, and of the files of its command; empty where it has none.
+
+    Raises:
+        InputError: one cannot be read.
+    """
+    model = digest_of_file(Path(stage.model)) if stage.model else ""
+    return model, " ".join(map(digest_of_file, stage.scripts()))
+
 
 class StageLog:
     """Judgements by stage and candidate, in the file that they were read from and are appended to.
@@ -56,7 +73,7 @@ class StageLog:
         self.known: dict[tuple[int, int], Judgement] = {}
         self._lines = JsonLinesFile(
             path,
-            _remedy(path),
+            resume_remedy(path.parent),
             check=self._take,
             keep_valid=keep_valid,
             edited_hint=KEEP_VALID_HINT,
@@ -81,6 +98,21 @@ class StageLog:
         self._lines.close()
 
 
+def first_outdated(path: Path, stages: Sequence[Stage]) -> int | None:
+    """The place of the first stage whose model or script is another than when it last judged.
+
+    One of which no file is found here, as in another current folder, is none of these.
+
+    Raises:
+        InputError: it is no such log, or a model cannot be read.
+    """
+    last = {one.stage: one for one in _read(path)}
+    for place, stage in enumerate(stages):
+        if place in last and any(now := digests_of(stage)) and not last[place].is_by(*now):
+            return place
+    return None
+
+
 def forget_stages(path: Path, place: int) -> None:
     """Removes what stages from a place on have said.
 
@@ -88,12 +120,18 @@ def forget_stages(path: Path, place: int) -> None:
         InputError: it is no such log.
         WorkError: it cannot be written.
     """
+    kept = [json.dumps(asdict(one)) for one in _read(path) if one.stage < place]
+    write_atomically(
+        path, "".join(f"{line}\n" for line in kept).encode(), resume_remedy(path.parent)
+    )
+
+
+def _read(path: Path) -> list[Judgement]:
+    """What a log holds; nothing where there is none."""
     known: list[Judgement] = []
-    # What is no judgement is passed over where the log is read.
-    read_whole_lines(path, lambda record: known.append(decode(Judgement, record)), keep_valid=True)
-    kept = [json.dumps(asdict(one)) for one in known if one.stage < place]
-    write_atomically(path, "".join(f"{line}\n" for line in kept).encode(), _remedy(path))
-
-
-def _remedy(path: Path) -> str:
-    return f"make room, then continue with --resume {shlex.quote(str(path.parent))}"
+    if path.exists():
+        # What is no judgement is passed over where the log is read.
+        read_whole_lines(
+            path, lambda record: known.append(decode(Judgement, record)), keep_valid=True
+        )
+    return known

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -24,9 +23,8 @@ from ...benchmarks.measuring import (
 )
 from ...benchmarks.runners import ExecutableRunner
 from ...core import Notify, WorkError
-from .preparation import digest_of_file
 from .stage_judges import Judge
-from .stage_log import Judgement, StageLog
+from .stage_log import Judgement, StageLog, digests_of
 from .stages import HEATS, Stage
 
 # Of a stage, and the candidates that come to it.
@@ -118,14 +116,11 @@ class Staging:
         """
         log = self._log
         assert log is not None
-        model = digest_of_file(Path(stage.model)) if stage.model else ""
-        script = " ".join(map(digest_of_file, stage.scripts()))
+        model, script = digests_of(stage)
 
         def said_before(index: int) -> Judgement | None:
             said = log.known.get((place, index))
-            if said is None or said.model != model or said.script not in ("", script):
-                return None
-            return said
+            return said if said is not None and said.is_by(model, script) else None
 
         limit_s = math.inf if stage.minutes is None else 60 * stage.minutes
         with ExitStack() as stack:

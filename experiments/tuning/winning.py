@@ -12,6 +12,7 @@ from ...benchmarks.runners import ExecutableRunner
 from ...core import InputError, Notify, read_limited, write_atomically
 from ...search import Dispatch, spec_of
 from ...search.linking import link_specs
+from ..interrupted import resume_remedy
 from .folder import RunFolder, write_text
 
 
@@ -104,9 +105,7 @@ class WinningExecutable:
         if not isinstance(runner, ExecutableRunner):
             raise InputError("this runner has no executables to keep", "use this machine's")
         built = runner.executables([index], outcomes)[index]
-        write_atomically(
-            self.path, built.read_bytes(), f"make room, then --resume {self.path.parent}"
-        )
+        write_atomically(self.path, built.read_bytes(), resume_remedy(self.path.parent))
 
     def wrong(self, index: int, outcome: Outcome) -> str:
         same = has_digest(self.path, outcome.executable)

@@ -17,8 +17,8 @@ from ..reporting.drawing import Article, Section, Text
 
 # Making a page takes a second of a core, which a run that measures on it would rather have.
 EVERY_SECONDS = 10.0
-# What runs write as they go on.
-_CHANGING = "*.json*"
+# What runs and recordings write as they go on.
+_CHANGING = ("*.json*", "*.parquet")
 
 
 class LivePage:
@@ -86,4 +86,5 @@ def _version(folder: Path) -> str:
 def _changing(folder: Path) -> Iterator[Path]:
     """The files that tell of progress; folders may go while they are looked through."""
     for path, _, names in os.walk(folder):
-        yield from (Path(path, name) for name in fnmatch.filter(names, _CHANGING))
+        for pattern in _CHANGING:
+            yield from (Path(path, name) for name in fnmatch.filter(names, pattern))

@@ -13,7 +13,7 @@ DEFAULT_CACHES = (32 * 1024, 1024 * 1024, 32 * 1024 * 1024)
 
 
 def cpu_target(attribute: Any, name: str) -> Target:
-    """A target from the compiler's attribute; its caches and cores are those of the machine."""
+    """A target from the compiler's attribute, with this machine's cores; `host` has its caches."""
     text = str(attribute)
     features = set(_between(text, 'cpu_features = "', '"').split(","))
     # 32 vector registers with AVX-512 and on AArch64, 16 on other x86.

@@ -1,8 +1,8 @@
 """Joins of knob tables under constraints: the core of enumeration.
 
-Each variable starts as a table of its own. Tables are joined, smallest first, and each constraint
-filters as soon as its variables have met; a variable that others determine (`wg_size_x = threads`)
-is computed, not joined.
+Each variable starts as a table of its own. Those are joined of which the fewest rows are expected,
+and each constraint filters as soon as its variables have met; a variable that others determine
+(`wg_size_x = threads`) is computed, not joined.
 """
 
 from __future__ import annotations

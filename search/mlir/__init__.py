@@ -44,7 +44,16 @@ if TYPE_CHECKING:
         tensor_type,
     )
     from .splitting import assemble, compile_executable, split_module
-    from .walking import enclosing, entry_point, maker, module_of, new_context, symbol, walk
+    from .walking import (
+        enclosing,
+        entry_point,
+        maker,
+        module_of,
+        new_context,
+        reference,
+        symbol,
+        walk,
+    )
     from .whole_ops import (
         DECOMPOSITION,
         configures_products,
@@ -98,6 +107,7 @@ __all__ = [
     "parse",
     "product_maps",
     "reductions",
+    "reference",
     "remove_configuration",
     "sequence",
     "spec_text",

@@ -148,10 +148,12 @@ def compilation(source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
             errors.append(words.decode(errors="replace"))
             os.write(2, words.partition(b"\n")[0] + b"\n")  # for the case that it crashes next
 
-    own, whole = _split_flags(tuple(flags))
+    # Each spec has a path of its own: what is known of the others is to be asked once.
+    spec = [flag for flag in flags if flag.startswith(f"{SPEC_OPTION}=")]
+    own, whole = _split_flags(tuple(flag for flag in flags if flag not in spec))
     _set_process_flags(whole)
     with Session() as session:
-        session.set_flags(*own)
+        session.set_flags(*own, *spec)
         with session.invocation() as invocation:
             callback = _DIAGNOSTIC(note)
             ctypes_dl._dylib.ireeCompilerInvocationEnableCallbackDiagnostics(

@@ -36,10 +36,15 @@ def symbol(op: ir.Operation) -> str:
     return str(ir.StringAttr(op.attributes["sym_name"]).value)
 
 
+def reference(op: ir.Operation) -> str:
+    """How MLIR's text names the op from beside it, such as `@main` or `@"my-model"`."""
+    return str(ir.FlatSymbolRefAttr.get(symbol(op), op.context))
+
+
 def entry_point(dispatch: ir.Operation) -> tuple[str, str]:
     """The executable and the function that a `flow.dispatch` runs; it has no other variants yet."""
-    reference = ir.SymbolRefAttr(ir.ArrayAttr(dispatch.attributes["entry_points"])[0])
-    executable, function = reference.value
+    entry = ir.SymbolRefAttr(ir.ArrayAttr(dispatch.attributes["entry_points"])[0])
+    executable, function = entry.value
     return executable, function
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from iree.compiler import ir
 
 from ...core import InputError
-from ..mlir import LOADS, maker, remove_configuration, symbol, walk
+from ..mlir import LOADS, maker, reference, remove_configuration, walk
 from ..problem import ELEMENT_BYTES
 from .source import SHAPED
 
@@ -54,8 +54,8 @@ def rebuild(module: ir.Module) -> str:
         str(g) for g in _named(module.body.operations, "util.global") if _is_device(g)
     )
     variant = _all(executables[0], "hal.executable.variant")[0]
-    path = "::".join(f"@{symbol(o)}" for o in (executables[0], variant, exports[0]))
-    host = _host(symbol(kernel), path, bindings)
+    path = "::".join(map(reference, (executables[0], variant, exports[0])))
+    host = _host(kernel, path, bindings)
     return (
         "module attributes {stream.affinity.default = #hal.device.affinity<@__device_0>} {\n"
         f"{device}\n{executables[0]}\n{host}\n}}\n"
@@ -105,8 +105,14 @@ def _starts_at_zero(span: ir.Operation) -> bool:
     return bool(ir.IntegerAttr(offset.attributes["value"]).value == 0)
 
 
-def _host(name: str, path: str, bindings: list[tuple[str, bool]]) -> str:
-    """A function that imports the inputs, runs the dispatch once and exports the outputs."""
+def _host(kernel: ir.Operation, path: str, bindings: list[tuple[str, bool]]) -> str:
+    """A function that imports the inputs, runs the dispatch once and exports the outputs.
+
+    Args:
+        kernel: whose name it has.
+        path: of what it runs.
+    """
+    name = reference(kernel)
     inputs = [t for t, writes in bindings if not writes]
     outputs = [t for t, writes in bindings if writes]
     takes = ", ".join(f"%input{i}: {t}" for i, t in enumerate(inputs))
@@ -149,11 +155,12 @@ def _host(name: str, path: str, bindings: list[tuple[str, bool]]) -> str:
         )
     views = ", ".join(f"%v{i}" for i, _, _ in exports)
     lines.append(f"util.return {views} : {results}")
-    declaration = f"sync func @{name}({takes}) -> ({gives})"
+    told = f"sync func {name}({takes}) -> ({gives})"
+    declaration = ir.StringAttr.get(told, kernel.context)
     body = "\n  ".join(lines)
     return (
-        f"util.func public @{name}({arguments}) -> ({results}) attributes {{iree.abi.stub, "
-        f'iree.reflection = {{iree.abi.declaration = "{declaration}"}}}} {{\n  {body}\n}}'
+        f"util.func public {name}({arguments}) -> ({results}) attributes {{iree.abi.stub, "
+        f"iree.reflection = {{iree.abi.declaration = {declaration}}}}} {{\n  {body}\n}}"
     )
 
 

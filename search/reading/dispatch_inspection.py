@@ -21,7 +21,7 @@ from ..mlir import (
     enclosing,
     is_compute,
     new_context,
-    symbol,
+    reference,
     takes_from_outside,
     unknown_types,
     users_compilation,
@@ -155,7 +155,7 @@ def _describe(
     gpu = False
     for op in module.body.operations:
         if op.operation.name == "hal.executable":
-            sites = sources.count(f"stream.cmd.dispatch @{symbol(op.operation)}::")
+            sites = sources.count(f"stream.cmd.dispatch {reference(op.operation)}::")
             gpu = _backend_of(_compiled_for(op.operation)).gpu
             for root in (o for o in walk(op.operation) if "root_op" in o.attributes):
                 problem = problem_of(root)
@@ -257,7 +257,7 @@ def _backend_of(target: ir.Attribute) -> Backend:
     backend = str(target).split('"')[1]
     if backend not in known_backends():
         raise InputError(
-            f"the benchmark file is for {backend}",
+            f"the input is compiled for {backend}",
             f"frontrunner tunes for: {', '.join(known_backends())}",
         )
     return known_backends()[backend]

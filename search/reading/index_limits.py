@@ -71,12 +71,19 @@ def _limit(start: ir.Value, kernels: dict[str, ir.Operation]) -> int | None:
                 more = added | {_constant(op, 1 - use.operand_number)}
             elif op.name == "flow.dispatch":
                 reached += _parameters(op, use.operand_number, kernels)
+                if _enlarges(kernels[entry_point(op)[1]]):
+                    left += [(one, added | {None}) for one in op.results]
             elif op.name == "linalg.generic":
                 reached.append(op.regions[0].blocks[0].arguments[use.operand_number])
             elif op.name == "linalg.yield":
                 reached += list(op.parent.results)
             left += [(one, more) for one in reached]
     return limit
+
+
+def _enlarges(kernel: ir.Operation) -> bool:
+    """Whether what a kernel stores may be larger than what it is given."""
+    return any(op.name in _ENLARGES for op in walk(kernel))
 
 
 def _constant(op: ir.Operation, operand: int) -> int | None:

@@ -153,11 +153,9 @@ def _functions(module: ir.Module) -> dict[str, ir.Operation]:
     }
     found = {}
     for name, op in public.items():
-        called = [
-            public[str(o.attributes["callee"]).removeprefix("@")]
-            for o in walk(op)
-            if o.name == "util.call" and str(o.attributes["callee"]).removeprefix("@") in public
-        ]
+        calls = (o for o in walk(op) if o.name == "util.call")
+        callees = (ir.FlatSymbolRefAttr(o.attributes["callee"]).value for o in calls)
+        called = [public[callee] for callee in callees if callee in public]
         if "iree.abi.model" not in op.attributes:
             found[name] = called[0] if called else op
     return found

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from pathlib import Path
 
 from ...core import Child, InputError
@@ -22,6 +23,8 @@ NETWORK_TIMEOUT = 1800.0
 NUMBERS = ("i8", "i16", "i32", "i64", "f32", "f64")
 _REMEDY = "see that iree-compile accepts it"
 _TENSOR = re.compile(f"tensor{SHAPED}")
+# Of a file's name, of those that a compiler made of a function's.
+MOST_CHARACTERS = 150
 
 
 @dataclass(frozen=True)
@@ -213,8 +216,15 @@ def short_file_names(names: Sequence[str]) -> dict[str, str]:
     """
     short = {name: _plain(re.sub(r"^.*?(?=dispatch_)", "", name)) for name in names}
     taken = Counter(short.values())
-    return {name: one if taken[one] == 1 else _plain(name) for name, one in short.items()}
+    found: dict[str, str] = {}
+    for name, one in short.items():
+        plain = one if taken[one] == 1 else _plain(name)
+        # Where letters that no file has in its name told them apart, numbers do.
+        numbered = (f"{plain}_{number}" for number in count(1))
+        free = (file for file in chain([plain], numbered) if file not in found.values())
+        found[name] = next(free)
+    return found
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"\W+", "_", name)
+    return re.sub(r"\W+", "_", name, flags=re.ASCII)[:MOST_CHARACTERS]

@@ -255,6 +255,7 @@ def test_what_is_to_be_given_again_is_quoted(loop, frontrunner):
     [((), "'my  run'"), (("--target", "znver4", "--target", "sm_80"), "'my  run'/NAME")],
 )
 def test_a_run_that_is_there_is_named_as_a_shell_takes_it(loop, frontrunner, targets, place):
-    Path("my  run/log").mkdir(parents=True)
+    Path("my  run").mkdir()
+    Path("my  run/run.json").touch()
     ran = frontrunner("tune", "mm.mlir", *targets, "--out", "my  run")
     assert f"with `tune --resume {place}`, or name a new folder" in ran.err

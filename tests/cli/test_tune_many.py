@@ -127,6 +127,20 @@ def test_ctrl_c_tells_what_was_not_begun(frontrunner, monkeypatch):
     assert hint.endswith("not begun: single")
 
 
+def test_of_a_folder_of_several_runs_it_is_told_where_the_others_go(frontrunner, monkeypatch):
+    def interrupt(*_, **__):
+        raise RunInterrupted(Path("my runs/wrong"))
+
+    monkeypatch.setattr(tuning.api, "start_run", interrupt)
+    ran = frontrunner("tune", "wrong.mlir", "single.mlir", "--out", "my runs", "--json")
+    hint = json.loads(ran.out)["error"]["hint"]
+    assert hint.endswith("not begun: single (--out 'my runs'/NAME for each)")
+    # It is no run itself, which could go on.
+    Path("my runs/wrong").mkdir(parents=True)
+    ran = frontrunner("tune", "single.mlir", "--out", "my runs")
+    assert (ran.code, ran.err.splitlines()[-1]) == (2, "hint: name a new folder")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from frontrunner.core.errors import InputError, WorkError
+from frontrunner.core.errors import InputError, NoRoomError, WorkError
 from frontrunner.core.files import (
     atomic_folder,
     check_inside,
@@ -274,6 +275,16 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"cannot make the folder .*file/x: Not a directory"):
         make_folder(tmp_path / "file" / "x", "name another")
+
+
+def test_a_full_disk_is_nobodys_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    with pytest.raises(NoRoomError, match=r"cannot make the folder .*: No space left") as caught:
+        make_folder(tmp_path / "x", "name another")
+    assert caught.value.hint == "make room"
 
 
 def test_links_that_lead_out_of_a_folder(tmp_path: Path) -> None:

@@ -120,6 +120,9 @@ def test_no_device_is_asked_for_a_file_of_flags(
     file = tmp_path / "flags.txt"
     file.write_text(flags_text([*target_flags("vulkan-valhall4"), "--iree-opt-level=O3"]))
     assert parse_flags([f"@{file}"]) == ("--iree-opt-level=O3",)
+    file.write_text(flags_text(["--iree-opt-level=O3", "--iree-hal-target-device=vulkan"]))
+    with pytest.raises(InputError, match="is given to the compiler by frontrunner"):
+        parse_flags([f"@{file}"])
 
 
 @pytest.mark.parametrize(

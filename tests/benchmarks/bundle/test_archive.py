@@ -23,6 +23,7 @@ from frontrunner.benchmarks.bundle.archive import (
     QueueEntry,
     build_bundle,
     carried_files,
+    digest_of_bundle,
 )
 from frontrunner.benchmarks.measuring.outcome import executable_digest
 from frontrunner.benchmarks.verifying.call import Call
@@ -75,6 +76,7 @@ def test_what_goes_in_comes_out(path: Path, tmp_path: Path) -> None:
 
 def test_the_same_contents_are_the_same_bytes(path: Path) -> None:
     assert packed() == packed()
+    assert digest_of_bundle(packed()) == Bundle(path).digest
     path.write_bytes(packed(replace(GIVEN, seed=8)))
     other = Bundle(path).digest
     path.write_bytes(packed())

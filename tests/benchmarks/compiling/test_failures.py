@@ -112,6 +112,14 @@ def test_groups_are_shown_by_their_simplest_the_most_frequent_first() -> None:
     assert groups[0].folder == "00003-compile_failed"
 
 
+def test_reasons_are_text_in_the_index(matmul: Dispatch, tmp_path: Path) -> None:
+    """Also those of results that somebody else has sent."""
+    said = replace(FAILED, reason="no vector<f32> | here\n# heading")
+    report(matmul, tmp_path / "failures", {1: 64}).write({1: said})
+    index = (tmp_path / "failures" / "README.md").read_text()
+    assert "| no vector&lt;f32> \\| here # heading |" in index
+
+
 def test_a_report_grows_and_keeps_the_simplest(matmul: Dispatch, tmp_path: Path) -> None:
     folder = tmp_path / "failures"
     writer = report(matmul, folder, {1: 64, 2: 8, 3: 32, 4: 4})

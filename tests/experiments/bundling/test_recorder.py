@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -23,7 +24,7 @@ from frontrunner.benchmarks.compiling.compiler import CompileJob, CompilePool, C
 from frontrunner.benchmarks.measuring import rounds
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.measuring.outcome import BASELINE, CompileOutcome
-from frontrunner.core import InputError, allowed_cpus
+from frontrunner.core import RAISE_LIMIT_HINT, InputError, allowed_cpus, limit_bytes
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.bundling import recorder as module
@@ -302,6 +303,12 @@ def test_an_interrupted_search_begins_again_and_a_finished_one_does_not(
             record(Observer())
         assert "remove the folder" in refused.value.hint
     chosen.write_bytes(before)
+    with (
+        limit_bytes(len(before) - 1),
+        pytest.raises(InputError, match=r"cannot be continued: cannot read") as refused,
+    ):
+        record(Observer())
+    assert refused.value.hint == RAISE_LIMIT_HINT  # what was measured is not to be removed
     record(Observer())
     due = pd.read_parquet(io.BytesIO(before))
     pd.testing.assert_frame_equal(Recording.read(out).frame[list(due)], due, check_dtype=False)
@@ -564,6 +571,14 @@ def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot make the folder .*matmul\.work") as refused:
         record_dispatch(options(tmp_path / "matmul.parquet"), PLAIN, (), Observer(), silent)
     assert "move away what is there" in refused.value.hint
+
+
+def test_a_name_that_the_compiler_could_not_be_given(tmp_path: Path) -> None:
+    """Else that is only known when all candidates are chosen, and their specs are compiled."""
+    out = tmp_path / os.fsdecode(b"caf\xe9.parquet")
+    with pytest.raises(InputError, match="is not UTF-8"):
+        record_dispatch(options(out), PLAIN, (), Observer(), silent)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("devices", [("gpu",), ("cuda://0",), ("local-task", "local-task")])

@@ -13,7 +13,7 @@ import pytest
 
 import frontrunner as package
 from frontrunner.benchmarks.operations import Matmul, Matvec
-from frontrunner.core import InputError, NoRoomError, WorkError
+from frontrunner.core import InputError, NoRoomError, WorkError, lock_folder
 from frontrunner.experiments.calibrating import CalibrationResult, api, quick_recording
 from frontrunner.experiments.dataset import Recording
 from frontrunner.experiments.learning import read_cases
@@ -207,6 +207,18 @@ def test_it_tells_that_nothing_was_recorded_in_time(few, tmp_path, monkeypatch):
     says = "no dispatch could be recorded in 1 minutes; a: it does not compile"
     with pytest.raises(WorkError, match=says):
         package.calibrate(tmp_path / "here.predictor", minutes=1, quiet=True)
+
+
+def test_two_do_not_measure_for_one_folder_at_once(few, tmp_path, monkeypatch):
+    def never(*_):
+        raise AssertionError("it measures beside the other")
+
+    monkeypatch.setattr(api, "_record", never)
+    folder = tmp_path / "here.recordings"
+    folder.mkdir()
+    with lock_folder(folder), pytest.raises(InputError, match="another process is working in"):
+        package.calibrate(tmp_path / "here.predictor", minutes=1, quiet=True)
+    assert folder.is_dir()
 
 
 def test_what_is_learned_here_is_compared_with_what_ships():

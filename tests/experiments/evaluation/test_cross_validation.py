@@ -353,11 +353,15 @@ def test_files_of_any_name(tmp_path, monkeypatch):
 
 
 def test_the_usual_rankers_can_order_what_is_there():
+    folds = make_folds(CASES, "problem")
+
     def of(**kinds):
-        return usual_rankers([replace(CASES[0], features=frame) for frame in kinds.values()])
+        cases = [replace(CASES[0], features=frame) for frame in kinds.values()]
+        return usual_rankers(cases, folds)
 
     learners = "forest,lightgbm,adaptive"
-    assert usual_rankers(CASES) == learners
+    assert usual_rankers(CASES, folds) == learners
+    assert usual_rankers(CASES[:1], make_folds(CASES[:1], "problem")) == "adaptive"
     cpu, gpu = (pd.DataFrame({name: [0.0] for name in c.names}) for c in (CPU, GPU))
     assert of(cpu=cpu) == f"heuristic,cpu,{learners}"
     assert of(gpu=gpu) == of(cpu=cpu, gpu=gpu) == f"heuristic,{learners}"
@@ -366,6 +370,13 @@ def test_the_usual_rankers_can_order_what_is_there():
 def test_a_prior_that_each_fold_trains_has_seen_nothing_before():
     folds = make_folds(CASES, "problem")
     assert list(contender_notes(find_contenders("adaptive:prior=forest"), CASES, folds)) == []
+
+
+def test_where_a_fold_leaves_nothing_to_learn_from_that_is_said():
+    folds = make_folds(CASES[:1], "problem")
+    (note,) = contender_notes(find_contenders("adaptive,adaptive:prior=nothing"), CASES, folds)
+    assert note.startswith(f"there was nothing to learn {folds[0].left_out} from: ")
+    assert list(contender_notes(find_contenders("adaptive:prior=nothing"), CASES, folds)) == []
 
 
 def test_what_searches_is_limited_to_what_was_recorded():

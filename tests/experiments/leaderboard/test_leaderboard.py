@@ -15,11 +15,20 @@ import pytest
 import frontrunner
 from frontrunner.core import InputError
 from frontrunner.experiments.dataset import write_synthetic
-from frontrunner.experiments.evaluation import cross_validation, find_contenders
+from frontrunner.experiments.evaluation import (
+    DEVICE_OR_PROBLEM,
+    Contender,
+    cross_validation,
+    find_contenders,
+    make_folds,
+)
+from frontrunner.experiments.evaluation import contenders as contender_module
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.leaderboard import api
 from frontrunner.experiments.leaderboard.scores import pair_table, score_table, with_main_figure
 from frontrunner.experiments.learning import read_cases
+from frontrunner.features import CPU
+from frontrunner.models.ranker import Ranker, features
 
 RANKERS = ["forest:trees=3:min_leaf=9", "kt_genetic", "tree_top10"]
 
@@ -128,6 +137,41 @@ def test_names_may_be_any_text_in_any_locale(board, tmp_path):
 )
 def test_what_each_was_given(name, given):
     assert api._given(name, find_contenders(name)) == given
+
+
+class Reads(Ranker):
+    """Reads a feature of our own dispatches, and no other."""
+
+    name = "reads"
+    row_by_row = True
+
+    def score(self, frame):
+        return features(frame, CPU, self.name)[:, 0]
+
+
+class Learns(Reads):
+    name = "learns"
+    needs_fit = True
+
+    def fit(self, frame, groups):
+        self.fitted_ = len(frame)
+        return self
+
+    def score(self, frame):
+        return np.zeros(self.fitted_)[: len(frame)]
+
+
+def test_a_plug_in_that_cannot_order_what_is_there_is_left_out(folder, monkeypatch):
+    brought = {cls.name: cls for cls in (Reads, Learns)}
+    monkeypatch.setattr(contender_module, "ranker_class", brought.__getitem__)
+    monkeypatch.setattr(contender_module, "create_ranker", lambda name: brought[name]())
+    cases = read_cases([folder])
+    folds = make_folds(cases, DEVICE_OR_PROBLEM)
+    alone = make_folds(cases[:1], DEVICE_OR_PROBLEM)
+    reads, learns = (Contender(name, name) for name in brought)
+    assert "'reads' orders candidates for CPUs" in api._why_not(reads, folds)
+    assert api._why_not(learns, folds) == ""
+    assert api._why_not(learns, alone) == ""  # nothing is known of it
 
 
 def test_ctrl_c_keeps_what_is_done(folder, board, tmp_path, monkeypatch):

@@ -164,6 +164,11 @@ def test_asking_ends_where_it_is_enough_and_where_nothing_new_is_asked_for():
     with pytest.raises(SearchOver):
         [ask(row) for row in range(100)]
     assert ask.rows == list(range(32))
+    ask = RecordedObjective(times, lambda taken: False, len(times) + 1)
+    asked = [ask(row) for row in range(len(times))]
+    with pytest.raises(SearchOver):  # not after hundreds of repetitions
+        ask(0)
+    assert len(asked) == len(times)
     ask = RecordedObjective(times, lambda taken: False, 5)
     with pytest.raises(SearchOver):
         [ask(row) for row in range(100)]

@@ -17,7 +17,7 @@ from frontrunner.benchmarks.operations import Matmul
 from frontrunner.core import InputError, KilledError, WorkError
 from frontrunner.experiments.tuning import RunFolder, Stage, TuneResult
 from frontrunner.experiments.tuning.stage_judges import Judge, Verdict, command_judge
-from frontrunner.experiments.tuning.stage_log import StageLog
+from frontrunner.experiments.tuning.stage_log import StageLog, first_outdated
 from frontrunner.experiments.tuning.stages import (
     USUAL_STAGES,
     check_stages,
@@ -129,7 +129,16 @@ def test_dispatches_then_a_command_of_ones_own(source: Path, tmp_path: Path) -> 
     lines = [json.loads(line) for line in (tmp_path / "run" / "stages.jsonl").open()]
     values = {line["index"]: line["value"] for line in lines}
     assert min(values, key=values.__getitem__) + 1 == result.winner
-    assert RunFolder(tmp_path / "run").load().manifest.options.stages == read_stages(file)
+    stages = read_stages(file)
+    assert RunFolder(tmp_path / "run").load().manifest.options.stages == stages
+    asked = log.read_text().split()
+    assert package.resume(tmp_path / "run", quiet=True, stages=stages) == result
+    assert log.read_text().split() == asked
+    # Also where the run is finished, another script judges anew.
+    (tmp_path / "eval.py").write_text(EVAL + "# mended\n")
+    again = package.resume(tmp_path / "run", quiet=True, stages=stages)
+    assert isinstance(again, TuneResult) and again.stages[0] == result.stages[0]
+    assert log.read_text().split() == asked * 2
 
 
 @pytest.mark.slow
@@ -384,12 +393,14 @@ def test_another_model_or_script_in_the_same_file_is_asked_anew(kind: str, tmp_p
     file, log, said = tmp_path / "file", tmp_path / "log.txt", tmp_path / "stages.jsonl"
     given = {"model": str(file), "command": f"sh {file} {{vmfb}} {log}"}
     stage = Stage(kind, **{kind: given[kind]})
-    found = []
+    found, outdated = [], []
     for text in ("first", "first", "second"):
         file.write_text(text)
+        outdated.append(first_outdated(said, [Stage("screen"), stage]))
         found.append(asked_of(stage, said))
         log.write_text(f"{len(found)}")
     assert found == [[BASELINE, 0], [], [BASELINE, 0]]
+    assert outdated == [None, None, 1]
 
 
 def test_older_logs_know_no_scripts(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from frontrunner.core import InputError, WorkError
 from frontrunner.experiments.watching import served
 
 OLD = Path(__file__).parents[2] / "data" / "old"
+RECORDED = OLD / "recordings" / "matvec.parquet"
 
 
 class Client:
@@ -87,6 +88,18 @@ def test_it_follows_its_run(client, folder, tmp_path):
     page = client.page()
     assert "The run is not finished" not in page
     assert f'data-version="{client.version()}"' in page
+
+
+def test_it_follows_a_folder_of_recordings(tmp_path):
+    places = [tmp_path / "recordings" / name for name in ("one.parquet", "two.parquet")]
+    places[0].parent.mkdir()
+    shutil.copy(RECORDED, places[0])
+    with served(tmp_path / "recordings", every=0) as address:
+        client = Client(address)
+        before = client.version()
+        assert client.version() == before
+        shutil.copy(RECORDED, places[1])
+        assert client.version() != before
 
 
 def test_what_cannot_be_read_leaves_the_page_as_it_was(client, folder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -188,6 +189,21 @@ def test_reads_benchmark_files_that_the_compiler_dumped(
     assert [t.dtype for t in dumped.outputs] == [t.dtype for t in plain.outputs]
     assert len(dumped.inputs) == len(plain.inputs)
     assert dumped.default == plain.default
+
+
+def test_reads_what_was_dumped_of_a_function_whose_name_mlir_quotes(
+    dispatch: Read, tmp_path: Path
+) -> None:
+    plain = dispatch("matmul")
+    source = tmp_path / "quoted.mlir"
+    text = (DATA / "matmul.mlir").read_text()
+    source.write_text(re.sub(r"func.func @\w+", 'func.func @"my-matmul"', text))
+    dump = f"--iree-hal-dump-executable-benchmarks-to={tmp_path}"
+    given = [COMPILER, str(source), *plain.target.flags, dump, "-o", str(tmp_path / "x")]
+    subprocess.run(given, check=True)
+    (file,) = tmp_path.glob("*_benchmark.mlir")
+    assert '@"my-matmul' in file.read_text()
+    assert read_dispatch(file).problem == plain.problem
 
 
 @pytest.mark.parametrize(

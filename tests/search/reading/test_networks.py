@@ -288,3 +288,9 @@ def test_short_names_do_not_collide() -> None:
         "init_dispatch_0_matmul": "init_dispatch_0_matmul",
     }
     assert short_file_names(names[:2])[names[0]] == "dispatch_0_matmul"
+    # Also of functions whose names only letters tell apart that no file has in its name.
+    long = "dispatch_" + 300 * "g"
+    odd = ["größe$dispatch_0", "gröte$dispatch_0", f"{long}_1", f"{long}_2", "dispatch_1_1"]
+    short = short_file_names([*odd, "dispatch_ö1", "dispatch_ü1"])
+    assert len({*short.values()}) == len(short) == 7
+    assert all(name.isascii() and len(name) < 160 for name in short.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontrunner.experiments.readable import markdown_cell
+from frontrunner.core import markdown_cell
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,8 @@ from frontrunner.experiments.readable import markdown_cell
         ("two\n  lines", "two lines"),
         ("<script>&", "&lt;script>&amp;"),
         ("`a<b|c`", "`a<b\\|c`"),
+        ("`a` <b> `c`", "`a` &lt;b> `c`"),
+        ("`", "`"),
     ],
 )
 def test_a_cell_of_a_markdown_table(text: str, cell: str) -> None:
