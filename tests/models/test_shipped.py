@@ -55,6 +55,7 @@ def test_predictors_count_by_how_like_the_target_their_machines_are(prior, two_m
     ships = np.array([1, 1 / 8, 1 / 16]), np.array([1 / 8, 1, 1 / 2])
     names = [*(OWN if prior < 1 else []), *(SHIPPED if prior else [])]
     assert list(ranker.parts) == names
+    assert bool(ranker.dump()) == (prior < 1)  # what is not asked is not learned
     half = len(frame) // 2
     for target, rows in enumerate((slice(None, half), slice(half, None))):
         weights = dict(zip(OWN, (1 - prior) * own[target] / own[target].sum(), strict=True))

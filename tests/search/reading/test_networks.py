@@ -106,6 +106,31 @@ def test_indices_that_are_larger_than_the_input(change: str, rows: int, tmp_path
     assert ids == Argument((16,), "i64", rows=rows)
 
 
+SHIFTED = """
+  %se = tensor.empty() : tensor<16xi64>
+  %shifted = linalg.generic {
+      indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%ids : tensor<16xi64>) outs(%se : tensor<16xi64>) {
+  ^bb0(%id: i64, %out: i64):
+    %two = arith.constant 2 : i64
+    %more = arith.addi %id, %two : i64
+    linalg.yield %more : i64
+  } -> tensor<16xi64>
+  %far = util.optimization_barrier %shifted : tensor<16xi64>
+  %zero = arith"""
+
+
+def test_indices_that_another_dispatch_makes_larger(tmp_path: Path) -> None:
+    text = (MODELS / "embedding.mlir").read_text().replace("  %zero = arith", SHIFTED, 1)
+    text = text.replace(
+        "ins(%ids : tensor<16xi64>) outs(%rows", "ins(%far : tensor<16xi64>) outs(%rows"
+    )
+    (tmp_path / "m.mlir").write_text(text)
+    network = read_network(tmp_path / "m.mlir")
+    assert len(network.dispatches) == 3  # else one kernel did it all
+    assert network.function("main").inputs[0] == Argument((16,), "i64", rows=2)
+
+
 @pytest.mark.parametrize(
     ("type_", "followed"),
     [
