@@ -102,7 +102,7 @@ def format_size(size: int) -> str:
     return f"{size / (1 << 10 * power):.4g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
-def remedy_for(error: Exception, remedy: str) -> str:
+def remedy_for(error: BaseException, remedy: str) -> str:
     """What to do about something that could not be read.
 
     Args:

@@ -28,7 +28,6 @@ from ...benchmarks.bundle import Bundle, read_results
 from ...core import (
     RAISE_LIMIT_HINT,
     InputError,
-    TooLarge,
     decode,
     describe_error,
     iree_versions,
@@ -36,6 +35,7 @@ from ...core import (
     make_folder,
     parse_json,
     read_limited,
+    remedy_for,
     write_atomically,
 )
 from ...search import Dispatch
@@ -305,11 +305,9 @@ def refuse_other(what: str, others: Mapping[str, bool], remedy: str) -> None:
 
 def _remedy(error: Exception) -> str:
     """What to do where what is unfinished cannot be read: it is removed if it is damaged."""
-    causes = error, error.__cause__
-    if any(isinstance(one, OSError) for one in causes):
+    cause = error.__cause__ or error
+    if isinstance(cause, OSError):
         return "see whether it can be read"
-    if getattr(error, "hint", "") == RAISE_LIMIT_HINT or any(
-        isinstance(one, TooLarge) for one in causes
-    ):
+    if getattr(cause, "hint", "") == RAISE_LIMIT_HINT:
         return RAISE_LIMIT_HINT
-    return "remove the folder, and the recording starts anew"
+    return remedy_for(cause, "remove the folder, and the recording starts anew")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ...core import InputError
-from ...search import DEFAULT_SPECS, flags_text, spec_option, target_flags
+from ...search import DEFAULT_SPECS, Target, flags_text, spec_option, target_flags
 from ..tuning import CompileResult
 from . import course, failures, finals, knobs, order
 from .drawing import Article, Block, Cell, Code, Facts, Figure, Section, Table, Text, number
@@ -62,15 +62,13 @@ def run_article(path: Path, seed: int = 0) -> Article:
 def _subject(run: Run) -> tuple[str, ...]:
     """Results for the same dispatch on the same machine are compared."""
     manifest, dispatch = run.setup.manifest, run.setup.dispatch
-    target = dispatch.target
-    default = (*(DEFAULT_SPECS,) * target.default_specs, *target.iree_flags)
-    return (
-        manifest.input_digest,
-        dispatch.function,
-        target.arch,
-        *sorted(manifest.devices),
-        *default,
-    )
+    which = manifest.input_digest, dispatch.function, dispatch.target.arch
+    return *which, *sorted(manifest.devices), *_given_flags(dispatch.target)
+
+
+def _given_flags(target: Target) -> tuple[str, ...]:
+    """What the compiler was given beside what selects the target."""
+    return *(DEFAULT_SPECS,) * target.default_specs, *target.iree_flags
 
 
 def _compile_figures(run: Run) -> Iterator[Figure]:
@@ -113,8 +111,7 @@ def _use(run: Run) -> Iterator[Block]:
     options, result = run.setup.manifest.options, run.tuned
     if result is not None and result.spec is not None:
         target = run.setup.dispatch.target
-        flags = (*(DEFAULT_SPECS,) * target.default_specs, *target.iree_flags)
-        yield from _spec(result.spec, options.target, flags)
+        yield from _spec(result.spec, options.target, _given_flags(target))
     elif result is not None and result.executable is not None:
         yield Text(f"The winner is a module: {result.executable}.")
     elif result is not None:
