@@ -75,6 +75,8 @@ def spec_texts(specs: Sequence[TuningSpec]) -> list[str]:
     Raises:
         InputError: a configuration is no attribute.
     """
+    if not specs:
+        return []
     failed = "no tuning spec can be made of a configuration"
     with (
         child_errors("writing tuning specs", InputError, failed),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from ...core import WorkError, write_error
+from ...search import TuningSpec
 from ...search.reading import Network
 from ..measuring import NOT_APPLIED, OK, CompileOutcome
 from .compiler import AssembleJob, CompileJob, CompilePool, raise_if_killed
@@ -91,13 +92,15 @@ class ModelAssembler:
         """What parts run; those that are in one executable with others are not among them."""
         return self._sources.keys()
 
-    def compile_parts(self, parts: Sequence[tuple[str, str]]) -> Iterator[CompileOutcome]:
+    def compile_parts(
+        self, parts: Sequence[tuple[str, TuningSpec | str]]
+    ) -> Iterator[CompileOutcome]:
         """Compiles parts, each with a spec; yields in order what comes of them.
 
         What was assembled before is removed.
 
         Args:
-            parts: for each the function that it runs, one of `functions`, and a spec's text.
+            parts: for each the function that it runs, one of `functions`, and a spec, or its text.
 
         Raises:
             KilledError: the compiler was killed, twice.

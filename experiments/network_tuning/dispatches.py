@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from ...benchmarks.compiling import ModelAssembler
 from ...benchmarks.measuring import Budget
 from ...benchmarks.networks import NetworkRunner
 from ...core import FrontrunnerError, InputError, Notify, ResumableError
-from ...search import spec_of, spec_texts
+from ...search import TuningSpec, spec_of, spec_texts
 from ..observing import Observer
 from ..queue import renderer
 from ..tuning import RunFolder, TuneOptions, TuneResult, resume_run, start_run, write_text
@@ -153,10 +153,20 @@ def best_specs(
         return []
     run = folder.run_of(hot).load(iree_flags)
     render = renderer(run.dispatch, run.queue)
-    texts = spec_texts([spec_of(run.dispatch, render(standing.index)) for standing in better])
-    paths = [folder.work / f"{hot.name}-{place}.mlir" for place in range(len(texts))]
-    for path, text in zip(paths, texts, strict=True):
-        write_text(path, text, MAKE_ROOM)
+    specs = [spec_of(run.dispatch, render(standing.index)) for standing in better]
+    return _write_specs({hot.name: specs}, folder)[hot.name]
+
+
+def _write_specs(
+    specs: Mapping[str, Sequence[TuningSpec]], folder: NetworkFolder
+) -> dict[str, list[Path]]:
+    """Writes the specs of each dispatch's candidates, by one process for all."""
+    texts = iter(spec_texts([spec for several in specs.values() for spec in several]))
+    paths: dict[str, list[Path]] = {}
+    for name, several in specs.items():
+        paths[name] = [folder.work / f"{name}-{place}.mlir" for place in range(len(several))]
+        for path in paths[name]:
+            write_text(path, next(texts), MAKE_ROOM)
     return paths
 
 
@@ -197,15 +207,14 @@ def tune_in_model(
     """
     if time.monotonic() > deadline and not folder.candidates.exists():
         return {hot.name: TIME_UP for hot in hot_dispatches}, {}  # ranking them would take a while
-    candidates, notify = folder.work / "candidates", maker.notify
-    target, jobs = base.network.target, options.jobs
-    queued, failed = queue_dispatches(hot_dispatches, target, options, device, candidates, notify)
+    target, jobs, notify = base.network.target, options.jobs, maker.notify
+    queued, failed = queue_dispatches(hot_dispatches, target, options, device, notify)
     with ModelAssembler(base.network, parts, jobs, PART_TIMEOUT, base.timeout) as assembler:
         search = InModelSearch(assembler, runner, maker.starter, default, folder.candidates, notify)
         found = search.search(queued, deadline, MAX_TRIED)
-    specs = {
+    best = {
         one.hot.name: [one.spec(at) for at in done.best]
         for one in queued
         if isinstance(done := found[one.hot.name], InModelResult)
     }
-    return failed | found, specs
+    return failed | found, _write_specs(best, folder)

@@ -17,7 +17,7 @@ from ...benchmarks.compiling import CannotSplit, ModelAssembler
 from ...benchmarks.measuring import NOT_APPLIED, OK, TIMEOUT, CompileOutcome
 from ...benchmarks.networks import NetworkFailed, NetworkRunner, profile_runs
 from ...core import InputError, JsonLinesFile, Notify, ResumableError, WorkError
-from ...search import CannotRender
+from ...search import CannotRender, TuningSpec
 from .bisection import WITH_OTHERS, Specs, check_compiled, find_working
 from .folder import MAKE_ROOM
 from .plan import HotDispatch
@@ -221,15 +221,15 @@ class InModelSearch:
     ) -> dict[tuple[str, int], str]:
         """Compiles candidates; gives the reasons of those that do not compile, or not soon."""
         failed: dict[tuple[str, int], str] = {}
-        specs: dict[tuple[str, int], str] = {}
+        specs: dict[tuple[str, int], TuningSpec] = {}
         for one, at in candidates:
             key = one.hot.name, at
             try:
                 if key not in self._parts:
-                    specs[key] = one.spec(at).read_text()
+                    specs[key] = one.spec(at)
             except (CannotRender, InputError) as error:
                 failed[key] = str(error)
-        parts = [(self._members[name], text) for (name, _), text in specs.items()]
+        parts = [(self._members[name], spec) for (name, _), spec in specs.items()]
         for key, part in zip(specs, self.assembler.compile_parts(parts), strict=True):
             seconds = PART_TIMEOUT if part.kind == TIMEOUT else part.seconds
             self._spent[key[0]] = self._spent.get(key[0], 0.0) + seconds

@@ -15,18 +15,16 @@ import pandas as pd
 from ...core import (
     ChildPool,
     FrontrunnerError,
-    InputError,
     Notify,
     ResumableError,
     decode,
     read_whole_lines,
 )
 from ...models import resolve_ranker
-from ...search import CannotRender, Dispatch, Target, spec_of, spec_texts
+from ...search import Dispatch, Target, TuningSpec, spec_of
 from ...search.reading import READER, read_dispatches
 from ..queue import make_queue, renderer
-from ..tuning import usual_ranker, write_text
-from .folder import MAKE_ROOM
+from ..tuning import usual_ranker
 from .options import NetworkOptions
 from .plan import HotDispatch, Plan
 
@@ -35,8 +33,6 @@ from .plan import HotDispatch, Plan
 ALONE_SECONDS = 60.0
 # Of a dispatch that is tuned in the model, some dozens are tried; to rank these many takes 1 s.
 POOL = 20_000
-# Specs that are written at a time: starting the process that does takes 0.3 s.
-AT_ONCE = 32
 # Faster than the default by so much, a candidate is worth another look.
 LEAST_SPEEDUP = 1.03
 # How often a candidate is timed that seems to be faster: a single profile is off by 10 % and more.
@@ -95,14 +91,14 @@ class QueuedDispatch:
     Attributes:
         count: how many there are.
         digest: of all of them in this order, and of the compiler's flags.
-        spec: writes a candidate's tuning spec; gives its path. Of one that cannot be written it
-            raises CannotRender or InputError.
+        spec: gives a candidate's tuning spec. Of one that cannot be rendered it raises CannotRender
+            or InputError.
     """
 
     hot: HotDispatch
     count: int
     digest: str
-    spec: Callable[[int], Path]
+    spec: Callable[[int], TuningSpec]
 
 
 class CandidateLog:
@@ -217,7 +213,6 @@ def queue_dispatches(
     target: Target,
     options: NetworkOptions,
     device: str,
-    folder: Path,
     notify: Notify,
 ) -> tuple[list[QueuedDispatch], dict[str, str]]:
     """Reads dispatches, and ranks their candidates.
@@ -225,7 +220,6 @@ def queue_dispatches(
     Args:
         target: of the model, as the compiler read it.
         device: the fingerprint of the one that the model is measured on.
-        folder: where specs are written.
 
     Returns:
         Those that have candidates, and why others have none, by name.
@@ -233,7 +227,6 @@ def queue_dispatches(
     Raises:
         KilledError: a process was killed from outside.
     """
-    folder.mkdir(exist_ok=True)
     queued: list[QueuedDispatch] = []
     failed: dict[str, str] = {}
 
@@ -246,7 +239,7 @@ def queue_dispatches(
                     raise dispatch
                 problem = dispatch.problem.with_dynamic(one.dynamic)
                 dispatch = replace(dispatch, problem=problem)
-                queued.append(_queued(one, dispatch, options, device, folder, notify))
+                queued.append(_queued(one, dispatch, options, device, notify))
             except ResumableError:
                 raise
             except FrontrunnerError as error:
@@ -260,7 +253,6 @@ def _queued(
     dispatch: Dispatch,
     options: NetworkOptions,
     device: str,
-    folder: Path,
     notify: Notify,
 ) -> QueuedDispatch:
     name = options.ranker or usual_ranker([device], dispatch.target, notify)
@@ -272,20 +264,7 @@ def _queued(
     said = hashes.tobytes() + "\0".join(dispatch.target.flags).encode()
     digest = hashlib.sha256(said).hexdigest()[:16]
 
-    def path(at: int) -> Path:
-        return folder / f"{hot.name}-{digest}-{at}.mlir"
+    def spec(at: int) -> TuningSpec:
+        return spec_of(dispatch, render(at))
 
-    def write_each(several: Sequence[int]) -> None:
-        texts = spec_texts([spec_of(dispatch, render(one)) for one in several])
-        for one, text in zip(several, texts, strict=True):
-            write_text(path(one), text, MAKE_ROOM)
-
-    def write(at: int) -> Path:
-        if not path(at).exists():
-            try:
-                write_each(range(at, min(at + AT_ONCE, len(queue))))
-            except (CannotRender, InputError):  # one of them, which may be another
-                write_each([at])
-        return path(at)
-
-    return QueuedDispatch(hot, len(queue), digest, write)
+    return QueuedDispatch(hot, len(queue), digest, spec)

@@ -125,15 +125,17 @@ class World:
         expected, log = self.folder / "expected.vmfb", self.folder / "log.jsonl"
         search = InModelSearch(self, self, (), expected, log, self.said.append)  # type: ignore[arg-type]
 
-        def spec(at: int, name: str) -> Path:
-            path = self.folder / f"{name}-{at}"
-            if path.name in self.unwritten:
+        def spec(at: int, name: str) -> str:
+            candidate = f"{name}-{at}"
+            if candidate in self.unwritten:
                 raise CannotRender("the compiler makes no attribute of it")
-            path.write_text(path.name)
-            return path
+            return candidate
 
         given = [replace(hot(n), members=self.members.get(n, (n,))) for n in names]
-        queued = [QueuedDispatch(h, COUNT, "d", partial(spec, name=h.name)) for h in given]
+        queued = [
+            QueuedDispatch(h, COUNT, "d", partial(spec, name=h.name))  # type: ignore[arg-type]
+            for h in given
+        ]
         return search.search(queued, time.monotonic() + seconds, 2)
 
     @property
