@@ -41,6 +41,7 @@ class Kind(ABC):
             instructions for products bring nothing. Such ops are tuned on CPUs alone, by
             `DoubleTilingExpert`, and are left out where a file has others.
         matched_whole: whether a spec's matcher needs the op itself (`TuningSpec.root`).
+        has_encodings: whether the compiler's data tiling gives its operands encodings.
     """
 
     name: ClassVar[str]
@@ -51,6 +52,7 @@ class Kind(ABC):
     output_scale: ClassVar[float | None] = None
     memory_bound: ClassVar[bool] = False
     matched_whole: ClassVar[bool] = False
+    has_encodings: ClassVar[bool] = False
 
     @abstractmethod
     def read(self, root: Any) -> Problem | None:

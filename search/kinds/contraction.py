@@ -19,6 +19,7 @@ class ContractionKind(Kind):
     name = "contraction"
     plural = "contractions"
     sums_products = True
+    has_encodings = True
 
     def read(self, root: Any) -> Problem | None:
         from iree.compiler.dialects import linalg

@@ -15,7 +15,8 @@ from ...core import (
 )
 from ..mlir import CONFIGURATIONS, DUMP_SPECS, CompileFailed, configure_module
 from ..reading import NETWORK_TIMEOUT, Network
-from .merge import MARK
+from ..spec import APPLIED_MARK
+from .merge import MARK, REWRITE_MARK
 from .specs import LinkedSpec
 
 Request = tuple[str, tuple[str, ...], Path]
@@ -72,8 +73,8 @@ def final_specs(model: Network, linked: LinkedSpec) -> tuple[str, ...]:
 def find_break(model: Network, linked: LinkedSpec) -> str:
     """Why a model does not compile with specs, to the end; empty if it does.
 
-    A spec that was made without data tiling matches the product of tiled operands, too, of which
-    the compiler cannot make what the spec says; no matcher can tell them apart.
+    Tiles that fit may not with something wider fused to the op, and specs of others, or of older
+    versions, match products that data tiling lays out (see `search.mlir.encodings`).
     """
     with tempfile.TemporaryDirectory() as folder:
         spec = Path(folder) / "spec.mlir"
@@ -100,7 +101,8 @@ def read_marks(request: Request) -> tuple[dict[int, tuple[str, ...]], tuple[str,
     found: dict[int, tuple[str, ...]] = {}
     by_default_specs = []
     for name, text in _configured(request).items():
-        numbers = set(map(int, re.findall(rf"{MARK}(\d+)__", text)))
+        marks = f"{MARK}|{REWRITE_MARK}" if APPLIED_MARK in text else MARK
+        numbers = set(map(int, re.findall(rf"(?:{marks})(\d+)__", text)))
         for number in numbers:
             found[number] = (*found.get(number, ()), name)
         if _DEFAULT_SPECS_MARK in text and not numbers:

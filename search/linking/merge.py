@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from iree.compiler import ir
@@ -26,6 +27,8 @@ from ..mlir import (
 )
 
 MARK = "__frontrunner_matched_"
+# In the place of `MARK`, of what is rewritten: it may be matched and left as it is.
+REWRITE_MARK = "__frontrunner_collected_"
 _HINT = "give specs that iree-compile accepts"
 _YIELD = "transform.yield"
 _PARAM = "transform.param.constant"
@@ -40,6 +43,7 @@ class _Pair:
         matches: equal for equal dispatches, whatever is configured.
         config: what it configures.
         rewrites: whether the action is run on the root, after others, and replaces what matches.
+        leaves: whether the action does nothing: what matches is kept from pairs that come later.
     """
 
     spec: str
@@ -49,6 +53,7 @@ class _Pair:
     matches: str
     config: str
     rewrites: bool
+    leaves: bool
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ def merge(request: list[tuple[str, bytes]]) -> dict[str, Any]:
         return {
             "text": str(linked),
             "marked": str(_write(specs, kept, marked=True)),
-            "matchers": tuple(f"{pair.name} of {pair.spec}" for pair in kept),
+            "matchers": tuple(f"{p.name} of {p.spec}" for p in kept if not p.leaves),
             "dropped": tuple(dropped),
             "conflicts": tuple(conflicts),
         }
@@ -124,7 +129,8 @@ def _read(module: ir.Module, name: str) -> _Spec:
     for matcher, action, rewrite in named:
         body, config = _fingerprint(matcher, sequences)
         ops = sequences[matcher], sequences[action]
-        pairs.append(_Pair(name, matcher, *ops, body, " ".join(config), rewrite))
+        leaves = all(op.name == _YIELD for op in sequences[action].regions[0].blocks[0])
+        pairs.append(_Pair(name, matcher, *ops, body, " ".join(config), rewrite, leaves))
     return _Spec(sequences, pairs, passes)
 
 
@@ -232,7 +238,7 @@ def _resolve(pairs: Sequence[_Pair]) -> tuple[list[_Pair], list[str], list[str]]
     dropped, conflicts = [], []
     for pair in pairs:
         winner = kept.setdefault(pair.matches, pair)
-        if winner is pair:
+        if winner is pair or (winner.leaves and pair.leaves):
             continue
         dropped.append(f"{pair.name} of {pair.spec}")
         if winner.config != pair.config:
@@ -257,9 +263,10 @@ def _write(specs: Sequence[_Spec], kept: Sequence[_Pair], *, marked: bool) -> ir
             if name in used:
                 op.clone()
         if marked:
+            numbers = count()
             names = [
-                (matcher, _mark(number, pair))
-                for number, (pair, (matcher, _)) in enumerate(zip(kept, names, strict=True))
+                (matcher, action if pair.leaves else _mark(next(numbers), pair))
+                for pair, (matcher, action) in zip(kept, names, strict=True)
             ]
     passes = list(dict.fromkeys(p for spec in specs for p in spec.passes))
     rewrites = [action for (_, action), pair in zip(names, kept, strict=True) if pair.rewrites]
@@ -294,7 +301,8 @@ def _mark(number: int, pair: _Pair) -> str:
             gives = ir.TypeAttr(pair.matcher.attributes["function_type"]).value.results
             op = transform.CollectMatchingOp(gives, op, symbol(pair.matcher)).results[0]
         function = transform.GetParentOp(takes[0], op, op_name="func.func").result
-        transform.AnnotateOp(function, f"{MARK}{number}__")
+        mark = REWRITE_MARK if pair.rewrites else MARK
+        transform.AnnotateOp(function, f"{mark}{number}__")
         include(symbol(pair.action), given)
         transform.YieldOp([])
     return name

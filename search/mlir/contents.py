@@ -51,8 +51,8 @@ _SPEC_OPS = frozenset(
     "transform.foreach_match transform.get_defining_op transform.get_operand "
     "transform.get_producer_of_operand transform.get_result "
     "transform.include transform.loop.unroll transform.named_sequence transform.param.constant "
-    "transform.split_handle transform.structured.interchange transform.structured.tile_using_for "
-    "transform.yield".split()
+    "transform.split_handle transform.structured.interchange transform.structured.match "
+    "transform.structured.tile_using_for transform.yield".split()
 )
 _MATCH = ("transform.match.", "transform.iree.match.", "transform.apply_patterns.")
 _PASS_OP = "transform.apply_registered_pass"

@@ -16,20 +16,45 @@ def sequence(
     gives: Sequence[ir.Type] = (),
     *,
     matches: bool = False,
+    replaces: int | None = None,
 ) -> Iterator[list[ir.Value]]:
-    """A named sequence, to be filled; it replaces nothing of what it takes.
+    """A named sequence, to be filled.
 
     Args:
         gives: what it yields after the op that it takes first, if it is a matcher.
         matches: whether it is one.
+        replaces: the place of what it replaces, of what it takes; None for nothing.
     """
-    readonly = {"transform.readonly": ir.UnitAttr.get()}
     results = [takes[0], *gives] if matches else []
-    made = transform.NamedSequenceOp(name, takes, results, arg_attrs=[readonly] * len(takes))
+    words = ["consumed" if place == replaces else "readonly" for place in range(len(takes))]
+    attributes = [{f"transform.{word}": ir.UnitAttr.get()} for word in words]
+    made = transform.NamedSequenceOp(name, takes, results, arg_attrs=attributes)
     with ir.InsertionPoint(made.body):
         yield list(made.body.arguments)
 
 
-def include(name: str, given: Sequence[ir.Value]) -> None:
-    """Runs a named sequence; what fails in it fails here."""
-    transform.IncludeOp([], name, transform.FailurePropagationMode.Propagate, operands_=given)
+def taker_of(op: ir.Value, *, only: bool) -> ir.Value:
+    """The op that takes the first result, within `transform.match.structured`.
+
+    Args:
+        only: whether no other may take it; of several, it is any.
+    """
+    first = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+    which = {"position": first, "single" if only else "any": ir.UnitAttr.get()}
+    any_op = transform.AnyOpType.get()
+    return ir.Operation.create("transform.match.structured.result", [any_op], [op], which).result
+
+
+def match_count(op: ir.Value, what: str, count: int) -> None:
+    """Matches linalg's ops by a number that they have, within `transform.match.structured`."""
+    number = ir.Type.parse("!transform.param<i64>")
+    found = ir.Operation.create(f"transform.match.structured.{what}", [number], [op])
+    wanted = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count)
+    expected = transform.ParamConstantOp(number, wanted).result
+    transform.MatchParamCmpIOp(found.result, expected, transform.MatchCmpIPredicate.eq)
+
+
+def include(name: str, given: Sequence[ir.Value], *, suppress: bool = False) -> None:
+    """Runs a named sequence; what fails in it fails here, unless that is suppressed."""
+    modes = transform.FailurePropagationMode
+    transform.IncludeOp([], name, modes.Suppress if suppress else modes.Propagate, operands_=given)

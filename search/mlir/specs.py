@@ -3,6 +3,7 @@
     module @NAME attributes {iree_codegen.tuning_spec_with_default_entrypoint, ...} {
       @apply_op_config    an action: how a configuration is attached to an op
       @match_...          a matcher: which dispatch, and which configuration
+      @match_encoded_...  a matcher of products to be left as they are: see `encodings`
       @__kernel_config    the entry point: one `foreach_match` over pairs of these
     }
 
@@ -24,8 +25,9 @@ from ..problem import Operand, Problem
 from ..spec import APPLIED_MARK, TuningSpec
 from ..unrolled import MARK as UNROLLED
 from .contents import first_error, spec_context
+from .encodings import add_guards
 from .interchanging import INTERCHANGE, add_interchange
-from .sequences import include, sequence
+from .sequences import include, match_count, sequence, taker_of
 from .unrolling import UNROLL, add_unrolling
 
 ENTRY_POINT = "__kernel_config"
@@ -95,8 +97,9 @@ def build_spec(spec: TuningSpec) -> ir.Module:
             transform.YieldOp([op, *(one.result for one in constants)])
         if add_rewrite:
             add_rewrite(spec.problem, spec.name, action)
+        guards = add_guards() if kind.has_encodings and not rewrite else []
     passes = [_INSERT_BATCH] if kind.lacks_batch(spec.problem) else []
-    pairs = [] if rewrite else [(spec.name, action)]
+    pairs = [] if rewrite else [*guards, (spec.name, action)]
     add_entry_point(module, passes, pairs, [rewrite] if rewrite else [])
     return module
 
@@ -199,7 +202,7 @@ def match_loops(
     with ir.InsertionPoint(block):
         root = block.arguments[0]
         for what, count in (("rank", len(parallel)), ("num_inputs", inputs), ("num_inits", 1)):
-            _match_count(root, what, count)
+            match_count(root, what, count)
         for kind, wanted in (("parallel", True), ("reduction", False)):
             loops = [at for at, one in enumerate(parallel) if one == wanted]
             if loops:
@@ -210,26 +213,15 @@ def match_loops(
                 ir.Operation.create(
                     "transform.match.structured.dim", operands=[root], attributes=attributes
                 )
-        first = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
-        which = {"position": first, "single" if only else "any": ir.UnitAttr.get()}
-        user = ir.Operation.create("transform.match.structured.result", [any_op], [root], which)
-        ir.Operation.create("transform.match.structured.yield", operands=[user.result])
+        user = taker_of(root, only=only)
+        ir.Operation.create("transform.match.structured.yield", operands=[user])
     transform.MatchOperationNameOp(match.result, [taker])
     if taker_loops is not None:
         match = ir.Operation.create("transform.match.structured", [], [match.result], regions=1)
         block = match.regions[0].blocks.append(any_op)
         with ir.InsertionPoint(block):
-            _match_count(block.arguments[0], "rank", taker_loops)
+            match_count(block.arguments[0], "rank", taker_loops)
             ir.Operation.create("transform.match.structured.yield")
-
-
-def _match_count(op: ir.Value, what: str, count: int) -> None:
-    """Matches linalg's ops by a number that they have, within `transform.match.structured`."""
-    number = ir.Type.parse("!transform.param<i64>")
-    found = ir.Operation.create(f"transform.match.structured.{what}", [number], [op])
-    wanted = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count)
-    expected = transform.ParamConstantOp(number, wanted).result
-    transform.MatchParamCmpIOp(found.result, expected, transform.MatchCmpIPredicate.eq)
 
 
 def match_producer(op: ir.Value, operand: int, names: Sequence[str]) -> None:

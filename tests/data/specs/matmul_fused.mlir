@@ -20,8 +20,58 @@ module @frontrunner_spec attributes {iree_codegen.tuning_spec_with_default_entry
     %0 = transform.param.constant #compilation -> !transform.any_param
     transform.yield %arg0, %0 : !transform.any_op, !transform.any_param
   }
+  transform.named_sequence @leave_encoded(%arg0: !transform.any_op {transform.readonly}) {
+    transform.yield 
+  }
+  transform.named_sequence @match_encoded_product(%arg0: !transform.any_op {transform.readonly}) -> !transform.any_op {
+    transform.match.structured %arg0 : !transform.any_op {
+    ^bb0(%arg1: !transform.any_op):
+      %2 = transform.match.structured.num_inputs %arg1 : (!transform.any_op) -> !transform.param<i64>
+      %3 = transform.param.constant 2 : i64 -> !transform.param<i64>
+      transform.match.param.cmpi eq %2, %3 : !transform.param<i64>
+      %4 = transform.match.structured.num_inits %arg1 : (!transform.any_op) -> !transform.param<i64>
+      %5 = transform.param.constant 1 : i64 -> !transform.param<i64>
+      transform.match.param.cmpi eq %4, %5 : !transform.param<i64>
+    }
+    %0 = transform.get_producer_of_operand %arg0[2] : (!transform.any_op) -> !transform.any_op
+    transform.match.operation_name %0 ["linalg.fill"] : !transform.any_op
+    %1 = transform.match.structured %arg0 : (!transform.any_op) -> !transform.any_op {
+    ^bb0(%arg1: !transform.any_op):
+      %2 = transform.match.structured.result %arg1[0] single : (!transform.any_op) -> !transform.any_op
+      transform.match.structured.yield %2 : !transform.any_op
+    }
+    transform.match.operation_name %1 ["iree_encoding.unset_encoding"] : !transform.any_op
+    transform.yield %arg0 : !transform.any_op
+  }
+  transform.named_sequence @match_encoded_and_fused(%arg0: !transform.any_op {transform.readonly}) -> !transform.any_op {
+    transform.match.structured %arg0 : !transform.any_op {
+    ^bb0(%arg1: !transform.any_op):
+      %3 = transform.match.structured.num_inputs %arg1 : (!transform.any_op) -> !transform.param<i64>
+      %4 = transform.param.constant 2 : i64 -> !transform.param<i64>
+      transform.match.param.cmpi eq %3, %4 : !transform.param<i64>
+      %5 = transform.match.structured.num_inits %arg1 : (!transform.any_op) -> !transform.param<i64>
+      %6 = transform.param.constant 1 : i64 -> !transform.param<i64>
+      transform.match.param.cmpi eq %5, %6 : !transform.param<i64>
+    }
+    %0 = transform.get_producer_of_operand %arg0[2] : (!transform.any_op) -> !transform.any_op
+    transform.match.operation_name %0 ["linalg.fill"] : !transform.any_op
+    %1 = transform.match.structured %arg0 : (!transform.any_op) -> !transform.any_op {
+    ^bb0(%arg1: !transform.any_op):
+      %3 = transform.match.structured.result %arg1[0] single : (!transform.any_op) -> !transform.any_op
+      transform.match.structured.yield %3 : !transform.any_op
+    }
+    %2 = transform.match.structured %1 : (!transform.any_op) -> !transform.any_op {
+    ^bb0(%arg1: !transform.any_op):
+      %3 = transform.match.structured.result %arg1[0] single : (!transform.any_op) -> !transform.any_op
+      transform.match.structured.yield %3 : !transform.any_op
+    }
+    transform.match.operation_name %2 ["iree_encoding.unset_encoding"] : !transform.any_op
+    transform.yield %arg0 : !transform.any_op
+  }
   transform.named_sequence @__kernel_config(%arg0: !transform.any_op {transform.consumed}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
     %updated_root = transform.foreach_match in %arg0 
+        @match_encoded_product -> @leave_encoded, 
+        @match_encoded_and_fused -> @leave_encoded, 
         @match_contraction_64x128x96_f32_f32_f32 -> @apply_op_config : (!transform.any_op) -> !transform.any_op
     transform.yield %updated_root : !transform.any_op
   }

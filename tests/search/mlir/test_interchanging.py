@@ -45,6 +45,15 @@ def test_others_are_left_alone(dispatch: Read, name: str, tmp_path: Path) -> Non
     assert compile_with_spec(given.source, given.target.flags, spec) == (plain, ())
 
 
+def test_what_data_tiling_lays_out_is_left_alone(dispatch: Read, tmp_path: Path) -> None:
+    spec = tmp_path / "spec.mlir"
+    spec.write_text(interchanged(dispatch("conv_1x1_nchw")))
+    linked = link_specs([spec])
+    model = read_network(DATA / "conv_1x1_nchw.mlir", iree_flags=("--iree-opt-data-tiling",))
+    assert [*find_matches(model, linked).by_matcher.values()] == [()]
+    assert find_break(model, linked) == ""
+
+
 def test_they_are_linked_with_others(dispatch: Read, tmp_path: Path) -> None:
     moved, product = tmp_path / "moved.mlir", tmp_path / "product.mlir"
     moved.write_text(interchanged(dispatch("conv_1x1_nchw")))

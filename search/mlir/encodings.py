@@ -1,0 +1,71 @@
+"""Keeps specs from products whose operands data tiling lays out.
+
+With `--iree-opt-data-tiling`, operands have encodings when specs are applied, and are tiled after
+that: of such a product the compiler cannot make what a spec says, and the build fails ("failed to
+build pass pipeline"). What matches types does not see encodings. But an op takes the encoding off
+the result, in the same dispatch: of the product, or of what is fused to it.
+"""
+
+from __future__ import annotations
+
+from iree.compiler import ir
+from iree.compiler.dialects import transform
+from iree.compiler.dialects.transform import structured
+
+from .sequences import match_count, sequence, taker_of
+
+_UNSET = "iree_encoding.unset_encoding"
+_MATCHERS = ("match_encoded_product", "match_encoded_and_fused")
+_LEAVE = "leave_encoded"
+
+
+def add_guards() -> list[tuple[str, str]]:
+    """Adds matchers of what has an encoding, and an action that does nothing; gives their pairs.
+
+    Of several pairs the first that matches is applied: these are to come before others.
+    """
+    any_op = transform.AnyOpType.get()
+    with sequence(_LEAVE, [any_op]):
+        transform.YieldOp([])
+    for between, name in enumerate(_MATCHERS):
+        with sequence(name, [any_op], matches=True) as (op,):
+            _match_sum(op)
+            taker = op
+            for _ in range(between + 1):
+                taker = _taker(taker)
+            transform.MatchOperationNameOp(taker, [_UNSET])
+            transform.YieldOp([op])
+    return [(name, _LEAVE) for name in _MATCHERS]
+
+
+def add_check(root: ir.Value) -> None:
+    """Has a sequence that rewrites fail where anything in a dispatch has an encoding."""
+    unset = structured.MatchOp(transform.AnyOpType.get(), root, ops=[_UNSET]).results_
+    ir.Operation.create("transform.match.operation_empty", operands=[unset])
+
+
+def _match_sum(op: ir.Value) -> None:
+    """Matches ops of two operands that add to a tensor of zeros.
+
+    Of what has no results, such as a copy in memory, to ask for their taker is a crash.
+    """
+    any_op = transform.AnyOpType.get()
+    match = ir.Operation.create("transform.match.structured", [], [op], regions=1)
+    block = match.regions[0].blocks.append(any_op)
+    with ir.InsertionPoint(block):
+        for what, count in (("num_inputs", 2), ("num_inits", 1)):
+            match_count(block.arguments[0], what, count)
+        ir.Operation.create("transform.match.structured.yield")
+    zeros = transform.GetProducerOfOperand(any_op, op, 2).result
+    transform.MatchOperationNameOp(zeros, ["linalg.fill"])
+
+
+def _taker(op: ir.Value) -> ir.Value:
+    """The one op that takes the first result of one of linalg's; others match nothing."""
+    any_op = transform.AnyOpType.get()
+    match = ir.Operation.create("transform.match.structured", [any_op], [op], regions=1)
+    block = match.regions[0].blocks.append(any_op)
+    with ir.InsertionPoint(block):
+        user = taker_of(block.arguments[0], only=True)
+        ir.Operation.create("transform.match.structured.yield", operands=[user])
+    return match.result
