@@ -13,10 +13,9 @@ from ...core import (
     InputError,
     child_errors,
 )
-from ..mlir import CONFIGURATIONS, DUMP_SPECS, CompileFailed, configure_module
+from ..mlir import CONFIGURATIONS, DUMP_SPECS, CompileFailed, applied, configure_module
 from ..reading import NETWORK_TIMEOUT, Network
-from ..spec import APPLIED_MARK
-from .merge import MARK, REWRITE_MARK
+from .merge import CHECKED_MARK, MARK
 from .specs import LinkedSpec
 
 Request = tuple[str, tuple[str, ...], Path]
@@ -101,7 +100,7 @@ def read_marks(request: Request) -> tuple[dict[int, tuple[str, ...]], tuple[str,
     found: dict[int, tuple[str, ...]] = {}
     by_default_specs = []
     for name, text in _configured(request).items():
-        marks = f"{MARK}|{REWRITE_MARK}" if APPLIED_MARK in text else MARK
+        marks = f"{MARK}|{CHECKED_MARK}" if applied({name: text}) else MARK
         numbers = set(map(int, re.findall(rf"(?:{marks})(\d+)__", text)))
         for number in numbers:
             found[number] = (*found.get(number, ()), name)

@@ -14,6 +14,7 @@ from ...core import InputError
 from ..mlir import (
     ENTRY_MARK,
     UNCONFIGURED,
+    UNSET,
     NotMlir,
     add_entry_point,
     check_module,
@@ -27,8 +28,9 @@ from ..mlir import (
 )
 
 MARK = "__frontrunner_matched_"
-# In the place of `MARK`, of what is rewritten: it may be matched and left as it is.
-REWRITE_MARK = "__frontrunner_collected_"
+# In the place of `MARK`, of what is rewritten after a check, which may have it left as it is.
+CHECKED_MARK = "__frontrunner_collected_"
+_SUPPRESSES = "failures(suppress)"
 _HINT = "give specs that iree-compile accepts"
 _YIELD = "transform.yield"
 _PARAM = "transform.param.constant"
@@ -43,7 +45,7 @@ class _Pair:
         matches: equal for equal dispatches, whatever is configured.
         config: what it configures.
         rewrites: whether the action is run on the root, after others, and replaces what matches.
-        leaves: whether the action does nothing: what matches is kept from pairs that come later.
+        leaves: whether it keeps what data tiling lays out from pairs that come later.
     """
 
     spec: str
@@ -129,7 +131,8 @@ def _read(module: ir.Module, name: str) -> _Spec:
     for matcher, action, rewrite in named:
         body, config = _fingerprint(matcher, sequences)
         ops = sequences[matcher], sequences[action]
-        leaves = all(op.name == _YIELD for op in sequences[action].regions[0].blocks[0])
+        nothing = all(op.name == _YIELD for op in sequences[action].regions[0].blocks[0])
+        leaves = nothing and UNSET in body
         pairs.append(_Pair(name, matcher, *ops, body, " ".join(config), rewrite, leaves))
     return _Spec(sequences, pairs, passes)
 
@@ -301,7 +304,7 @@ def _mark(number: int, pair: _Pair) -> str:
             gives = ir.TypeAttr(pair.matcher.attributes["function_type"]).value.results
             op = transform.CollectMatchingOp(gives, op, symbol(pair.matcher)).results[0]
         function = transform.GetParentOp(takes[0], op, op_name="func.func").result
-        mark = REWRITE_MARK if pair.rewrites else MARK
+        mark = CHECKED_MARK if _SUPPRESSES in str(pair.action) else MARK
         transform.AnnotateOp(function, f"{mark}{number}__")
         include(symbol(pair.action), given)
         transform.YieldOp([])

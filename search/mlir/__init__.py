@@ -10,12 +10,14 @@ if TYPE_CHECKING:
         DUMP_SPECS,
         SOURCES,
         CompileFailed,
+        applied,
         compilation,
         compile_with_spec,
         configure_module,
         users_compilation,
     )
     from .contents import NotMlir, check_module, check_source, parse
+    from .encodings import UNSET
     from .repeating import add_repeated
     from .root_ops import (
         LOADS,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
         reductions,
         unknown_types,
     )
-    from .sequences import include, sequence
+    from .sequences import include, match_producer, sequence
     from .specs import (
         DEFAULT_FORM,
         ENTRY_MARK,
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
         add_entry_point,
         match_loops,
         match_operands,
-        match_producer,
         match_product,
         new_library,
         spec_text,
@@ -74,10 +75,12 @@ __all__ = [
     "LOADS",
     "SOURCES",
     "UNCONFIGURED",
+    "UNSET",
     "CompileFailed",
     "NotMlir",
     "add_entry_point",
     "add_repeated",
+    "applied",
     "assemble",
     "build_problem",
     "check_module",

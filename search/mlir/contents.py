@@ -50,7 +50,8 @@ _SPEC_OPS = frozenset(
     "transform.annotate transform.apply_patterns transform.collect_matching "
     "transform.foreach_match transform.get_defining_op transform.get_operand "
     "transform.get_producer_of_operand transform.get_result "
-    "transform.include transform.loop.unroll transform.named_sequence transform.param.constant "
+    "transform.include transform.loop.unroll transform.named_sequence "
+    "transform.num_associations transform.param.constant "
     "transform.split_handle transform.structured.interchange transform.structured.match "
     "transform.structured.tile_using_for transform.yield".split()
 )

@@ -3,7 +3,8 @@
 With `--iree-opt-data-tiling`, operands have encodings when specs are applied, and are tiled after
 that: of such a product the compiler cannot make what a spec says, and the build fails ("failed to
 build pass pipeline"). What matches types does not see encodings. But an op takes the encoding off
-the result, in the same dispatch: of the product, or of what is fused to it.
+the result, in the same dispatch: of the product, or of what is fused to it. Products whose result
+several ops take, or a longer chain of ops, are not found.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from iree.compiler import ir
 from iree.compiler.dialects import transform
 from iree.compiler.dialects.transform import structured
 
-from .sequences import match_count, sequence, taker_of
+from .root_ops import LOADS
+from .sequences import match_count, match_number, match_producer, sequence, taker_of
 
-_UNSET = "iree_encoding.unset_encoding"
+_SET, UNSET = "iree_encoding.set_encoding", "iree_encoding.unset_encoding"
 _MATCHERS = ("match_encoded_product", "match_encoded_and_fused")
 _LEAVE = "leave_encoded"
 
@@ -33,19 +35,21 @@ def add_guards() -> list[tuple[str, str]]:
             taker = op
             for _ in range(between + 1):
                 taker = _taker(taker)
-            transform.MatchOperationNameOp(taker, [_UNSET])
+            transform.MatchOperationNameOp(taker, [UNSET])
             transform.YieldOp([op])
     return [(name, _LEAVE) for name in _MATCHERS]
 
 
 def add_check(root: ir.Value) -> None:
     """Has a sequence that rewrites fail where anything in a dispatch has an encoding."""
-    unset = structured.MatchOp(transform.AnyOpType.get(), root, ops=[_UNSET]).results_
-    ir.Operation.create("transform.match.operation_empty", operands=[unset])
+    unset = structured.MatchOp(transform.AnyOpType.get(), root, ops=[UNSET]).results_
+    number = ir.Type.parse("!transform.param<i64>")
+    # `match.operation_empty` would take several for an error that nothing suppresses.
+    match_number(transform.NumAssociationsOp(number, unset).num, 0)
 
 
 def _match_sum(op: ir.Value) -> None:
-    """Matches ops of two operands that add to a tensor of zeros.
+    """Matches ops of two operands that add to a tensor.
 
     Of what has no results, such as a copy in memory, to ask for their taker is a crash.
     """
@@ -56,8 +60,7 @@ def _match_sum(op: ir.Value) -> None:
         for what, count in (("num_inputs", 2), ("num_inits", 1)):
             match_count(block.arguments[0], what, count)
         ir.Operation.create("transform.match.structured.yield")
-    zeros = transform.GetProducerOfOperand(any_op, op, 2).result
-    transform.MatchOperationNameOp(zeros, ["linalg.fill"])
+    match_producer(op, 2, ["linalg.fill", _SET, *LOADS])
 
 
 def _taker(op: ir.Value) -> ir.Value:

@@ -45,13 +45,23 @@ def taker_of(op: ir.Value, *, only: bool) -> ir.Value:
     return ir.Operation.create("transform.match.structured.result", [any_op], [op], which).result
 
 
+def match_producer(op: ir.Value, operand: int, names: Sequence[str]) -> None:
+    """Matches ops by the name of the one that gives an operand."""
+    producer = transform.GetProducerOfOperand(transform.AnyOpType.get(), op, operand).result
+    transform.MatchOperationNameOp(producer, list(names))
+
+
 def match_count(op: ir.Value, what: str, count: int) -> None:
     """Matches linalg's ops by a number that they have, within `transform.match.structured`."""
     number = ir.Type.parse("!transform.param<i64>")
     found = ir.Operation.create(f"transform.match.structured.{what}", [number], [op])
+    match_number(found.result, count)
+
+
+def match_number(found: ir.Value, count: int) -> None:
     wanted = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count)
-    expected = transform.ParamConstantOp(number, wanted).result
-    transform.MatchParamCmpIOp(found.result, expected, transform.MatchCmpIPredicate.eq)
+    expected = transform.ParamConstantOp(found.type, wanted).result
+    transform.MatchParamCmpIOp(found, expected, transform.MatchCmpIPredicate.eq)
 
 
 def include(name: str, given: Sequence[ir.Value], *, suppress: bool = False) -> None:

@@ -222,9 +222,3 @@ def match_loops(
         with ir.InsertionPoint(block):
             match_count(block.arguments[0], "rank", taker_loops)
             ir.Operation.create("transform.match.structured.yield")
-
-
-def match_producer(op: ir.Value, operand: int, names: Sequence[str]) -> None:
-    """Matches ops by the name of the one that gives an operand."""
-    producer = transform.GetProducerOfOperand(transform.AnyOpType.get(), op, operand).result
-    transform.MatchOperationNameOp(producer, list(names))

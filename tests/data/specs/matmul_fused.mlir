@@ -34,7 +34,7 @@ module @frontrunner_spec attributes {iree_codegen.tuning_spec_with_default_entry
       transform.match.param.cmpi eq %4, %5 : !transform.param<i64>
     }
     %0 = transform.get_producer_of_operand %arg0[2] : (!transform.any_op) -> !transform.any_op
-    transform.match.operation_name %0 ["linalg.fill"] : !transform.any_op
+    transform.match.operation_name %0 ["linalg.fill", "iree_encoding.set_encoding", "iree_codegen.load_from_buffer", "iree_tensor_ext.dispatch.tensor.load"] : !transform.any_op
     %1 = transform.match.structured %arg0 : (!transform.any_op) -> !transform.any_op {
     ^bb0(%arg1: !transform.any_op):
       %2 = transform.match.structured.result %arg1[0] single : (!transform.any_op) -> !transform.any_op
@@ -54,7 +54,7 @@ module @frontrunner_spec attributes {iree_codegen.tuning_spec_with_default_entry
       transform.match.param.cmpi eq %5, %6 : !transform.param<i64>
     }
     %0 = transform.get_producer_of_operand %arg0[2] : (!transform.any_op) -> !transform.any_op
-    transform.match.operation_name %0 ["linalg.fill"] : !transform.any_op
+    transform.match.operation_name %0 ["linalg.fill", "iree_encoding.set_encoding", "iree_codegen.load_from_buffer", "iree_tensor_ext.dispatch.tensor.load"] : !transform.any_op
     %1 = transform.match.structured %arg0 : (!transform.any_op) -> !transform.any_op {
     ^bb0(%arg1: !transform.any_op):
       %3 = transform.match.structured.result %arg1[0] single : (!transform.any_op) -> !transform.any_op

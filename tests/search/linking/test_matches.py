@@ -16,6 +16,15 @@ from frontrunner.search.mlir import spec_text
 from frontrunner.search.reading.networks import read_network
 
 DATA = Path(__file__).parents[2] / "data"
+TILED = ("--iree-opt-data-tiling",)
+SUM = """
+func.func @sum(%a: tensor<64x96xf32>, %b: tensor<96x128xf32>, %c: tensor<64x128xf32>)
+    -> tensor<64x128xf32> {
+  %d = linalg.matmul ins(%a, %b : tensor<64x96xf32>, tensor<96x128xf32>)
+                     outs(%c : tensor<64x128xf32>) -> tensor<64x128xf32>
+  return %d : tensor<64x128xf32>
+}
+"""
 PAD = """
 func.func @pad(%a: tensor<80x1000xf32>) -> tensor<80x1002xf32> {
   %zero = arith.constant 0.0 : f32
@@ -46,6 +55,19 @@ def test_each_matcher_is_told_what_it_matches(
     assert "attention" in attention[0]
 
 
+def test_products_that_add_to_a_tensor_are_left_alone_too(
+    dispatch: Callable[[str], Dispatch], tmp_path: Path
+) -> None:
+    given, spec, model = dispatch("matmul"), tmp_path / "spec.mlir", tmp_path / "model.mlir"
+    model.write_text(SUM)
+    spec.write_text(spec_text(spec_of(given, given.default)))
+    linked = link_specs([spec])
+    plain, tiled = (read_network(model, iree_flags=flags) for flags in ((), TILED))
+    matched = [find_matches(one, linked).by_matcher for one in (plain, tiled)]
+    assert [len(names) for found in matched for names in found.values()] == [1, 0]
+    assert find_break(tiled, linked) == ""
+
+
 @pytest.mark.parametrize("name", ["matmul", "matmul_fused"])
 def test_products_that_data_tiling_lays_out_are_left_alone(
     name: str, dispatch: Callable[[str], Dispatch], tmp_path: Path
@@ -55,8 +77,7 @@ def test_products_that_data_tiling_lays_out_are_left_alone(
     spec.write_text(spec_text(spec_of(given, given.default)))
     again = tmp_path / "again.mlir"
     again.write_text(link_specs([spec]).text)
-    flags = ("--iree-opt-data-tiling",)
-    plain, tiled = (read_network(DATA / f"{name}.mlir", iree_flags=f) for f in ((), flags))
+    plain, tiled = (read_network(DATA / f"{name}.mlir", iree_flags=f) for f in ((), TILED))
     for path in (spec, again):
         linked = link_specs([path])
         assert len(linked.matchers) == 1
@@ -105,7 +126,6 @@ def test_a_spec_that_breaks_a_model_under_other_flags_is_told(
     text = spec_text(spec_of(given, given.default))
     spec.write_text(text.replace("iree_encoding.unset_encoding", "another.op"))
     linked = link_specs([spec])
-    flags = ("--iree-opt-data-tiling",)
-    plain, tiled = (read_network(DATA / "matmul.mlir", iree_flags=f) for f in ((), flags))
+    plain, tiled = (read_network(DATA / "matmul.mlir", iree_flags=f) for f in ((), TILED))
     assert find_break(plain, linked) == ""
     assert "failed to build pass pipeline" in find_break(tiled, linked)

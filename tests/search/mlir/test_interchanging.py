@@ -45,13 +45,25 @@ def test_others_are_left_alone(dispatch: Read, name: str, tmp_path: Path) -> Non
     assert compile_with_spec(given.source, given.target.flags, spec) == (plain, ())
 
 
-def test_what_data_tiling_lays_out_is_left_alone(dispatch: Read, tmp_path: Path) -> None:
-    spec = tmp_path / "spec.mlir"
+@pytest.mark.parametrize("results", [1, 2])
+def test_what_data_tiling_lays_out_is_left_alone(
+    dispatch: Read, results: int, tmp_path: Path
+) -> None:
+    source, spec = tmp_path / "model.mlir", tmp_path / "spec.mlir"
+    text = (DATA / "conv_1x1_nchw.mlir").read_text()
+    if results > 1:  # the product, and what is fused to it
+        of = "tensor<1x40x8x20xf32>"
+        text = text.replace(f"-> {of} {{\n  %z", f"-> ({of}, {of}) {{\n  %z")
+        text = text.replace(f"return %s : {of}", f"return %r, %s : {of}, {of}")
+        assert text.count("%r, %s") == text.count(f"({of}, {of})") == 1
+    source.write_text(text)
+    model = read_network(source, iree_flags=("--iree-opt-data-tiling",))
     spec.write_text(interchanged(dispatch("conv_1x1_nchw")))
     linked = link_specs([spec])
-    model = read_network(DATA / "conv_1x1_nchw.mlir", iree_flags=("--iree-opt-data-tiling",))
     assert [*find_matches(model, linked).by_matcher.values()] == [()]
     assert find_break(model, linked) == ""
+    spec.write_text(spec.read_text().replace("iree_encoding.unset_encoding", "another.op"))
+    assert "failed to build pass pipeline" in find_break(model, link_specs([spec]))
 
 
 def test_they_are_linked_with_others(dispatch: Read, tmp_path: Path) -> None:
