@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -72,9 +73,14 @@ def source(
 
 
 def tuned(source: Path, out: Path, stages: object, budget: int = 6) -> TuneResult:
+    """Up to three times where all is noise: once, the default differed from itself by 220 %."""
     given = {"ranker": "heuristic", "budget": budget, "pool": 2_000, "quiet": True}
-    result = package.tune(source, out=out, stages=stages, **given)
-    assert isinstance(result, TuneResult)
+    for _ in range(3):
+        shutil.rmtree(out, ignore_errors=True)
+        result = package.tune(source, out=out, stages=stages, **given)
+        assert isinstance(result, TuneResult)
+        if result.spec is not None or result.noise_floor < 0.5:
+            break
     return result
 
 
