@@ -66,6 +66,15 @@ def test_what_data_tiling_lays_out_is_left_alone(
     assert "failed to build pass pipeline" in find_break(model, link_specs([spec]))
 
 
+def test_several_ops_that_forbid_it_are_no_error(dispatch: Read, tmp_path: Path) -> None:
+    spec, given = tmp_path / "spec.mlir", dispatch("conv_1x1_nchw")
+    several = "hal.interface.binding.subspan"
+    assert given.source.count(several) > 1
+    spec.write_text(interchanged(given).replace("iree_encoding.unset_encoding", several))
+    plain = compile_with_spec(given.source, given.target.flags, None)[0]
+    assert compile_with_spec(given.source, given.target.flags, spec) == (plain, ())
+
+
 def test_they_are_linked_with_others(dispatch: Read, tmp_path: Path) -> None:
     moved, product = tmp_path / "moved.mlir", tmp_path / "product.mlir"
     moved.write_text(interchanged(dispatch("conv_1x1_nchw")))
