@@ -140,7 +140,7 @@ def best_specs(
     tuned: TuneResult | str,
     folder: NetworkFolder,
     iree_flags: tuple[str, ...] = (),
-) -> list[Path]:
+) -> list[TuningSpec]:
     """Specs of a dispatch's best candidates, the best one first.
 
     They only have to be faster than the default: whether by more than noise is for the model to
@@ -153,11 +153,10 @@ def best_specs(
         return []
     run = folder.run_of(hot).load(iree_flags)
     render = renderer(run.dispatch, run.queue)
-    specs = [spec_of(run.dispatch, render(standing.index)) for standing in better]
-    return _write_specs({hot.name: specs}, folder)[hot.name]
+    return [spec_of(run.dispatch, render(standing.index)) for standing in better]
 
 
-def _write_specs(
+def write_specs(
     specs: Mapping[str, Sequence[TuningSpec]], folder: NetworkFolder
 ) -> dict[str, list[Path]]:
     """Writes the specs of each dispatch's candidates, by one process for all."""
@@ -187,7 +186,7 @@ def tune_in_model(
     options: NetworkOptions,
     device: str,
     deadline: float,
-) -> tuple[dict[str, InModelResult | str], dict[str, list[Path]]]:
+) -> tuple[dict[str, InModelResult | str], dict[str, list[TuningSpec]]]:
     """Tunes dispatches together, in the model.
 
     Args:
@@ -217,4 +216,4 @@ def tune_in_model(
         for one in queued
         if isinstance(done := found[one.hot.name], InModelResult)
     }
-    return failed | found, _write_specs(best, folder)
+    return failed | found, best

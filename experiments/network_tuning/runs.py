@@ -35,6 +35,7 @@ from .dispatches import (
     speedup_alone,
     tune_hot_dispatches,
     tune_in_model,
+    write_specs,
 )
 from .finishing import finish, is_behind, write_winner
 from .folder import NetworkFolder, open_new_folder
@@ -276,7 +277,8 @@ def _tune(
             options.seed, deadline - FINISH_SHARE * seconds, notify,
             None if profiles else {name: speedup_alone(run) for name, run in runs.items()},
         )  # fmt: skip
-        chosen = trial.decide([(hot, specs.get(hot.name, [])) for hot in plan.hot])
+        written = write_specs(specs, folder)
+        chosen = trial.decide([(hot, written.get(hot.name, [])) for hot in plan.hot])
         end = finish(chosen, base, choice.bases, maker, runner, options.seed, deadline)
         tracker.prepare()
         before = session.before

@@ -9,12 +9,21 @@ several ops take, or a longer chain of ops, are not found.
 
 from __future__ import annotations
 
+from functools import partial
+
 from iree.compiler import ir
 from iree.compiler.dialects import transform
 from iree.compiler.dialects.transform import structured
 
 from .root_ops import LOADS
-from .sequences import match_count, match_number, match_producer, sequence, taker_of
+from .sequences import (
+    match_count,
+    match_number,
+    match_producer,
+    match_structured,
+    sequence,
+    taker_of,
+)
 
 _SET, UNSET = "iree_encoding.set_encoding", "iree_encoding.unset_encoding"
 _MATCHERS = ("match_encoded_product", "match_encoded_and_fused")
@@ -34,7 +43,7 @@ def add_guards() -> list[tuple[str, str]]:
             _match_sum(op)
             taker = op
             for _ in range(between + 1):
-                taker = _taker(taker)
+                (taker,) = match_structured(taker, partial(taker_of, only=True), gives=1)
             transform.MatchOperationNameOp(taker, [UNSET])
             transform.YieldOp([op])
     return [(name, _LEAVE) for name in _MATCHERS]
@@ -53,22 +62,10 @@ def _match_sum(op: ir.Value) -> None:
 
     Of what has no results, such as a copy in memory, to ask for their taker is a crash.
     """
-    any_op = transform.AnyOpType.get()
-    match = ir.Operation.create("transform.match.structured", [], [op], regions=1)
-    block = match.regions[0].blocks.append(any_op)
-    with ir.InsertionPoint(block):
-        for what, count in (("num_inputs", 2), ("num_inits", 1)):
-            match_count(block.arguments[0], what, count)
-        ir.Operation.create("transform.match.structured.yield")
+
+    def ask(inner: ir.Value) -> None:
+        match_count(inner, "num_inputs", 2)
+        match_count(inner, "num_inits", 1)
+
+    match_structured(op, ask)
     match_producer(op, 2, ["linalg.fill", _SET, *LOADS])
-
-
-def _taker(op: ir.Value) -> ir.Value:
-    """The one op that takes the first result of one of linalg's; others match nothing."""
-    any_op = transform.AnyOpType.get()
-    match = ir.Operation.create("transform.match.structured", [any_op], [op], regions=1)
-    block = match.regions[0].blocks.append(any_op)
-    with ir.InsertionPoint(block):
-        user = taker_of(block.arguments[0], only=True)
-        ir.Operation.create("transform.match.structured.yield", operands=[user])
-    return match.result

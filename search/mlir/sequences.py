@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from iree.compiler import ir
@@ -33,8 +33,27 @@ def sequence(
         yield list(made.body.arguments)
 
 
+def match_structured(
+    op: ir.Value, ask: Callable[[ir.Value], ir.Value | None], gives: int = 0
+) -> Sequence[ir.Value]:
+    """Matches one of linalg's ops by what is asked of it; gives the op that this gives, if any.
+
+    Args:
+        ask: adds the questions, to the op as it is known within; returns what is to be given.
+        gives: how many ops, none or one.
+    """
+    any_op = transform.AnyOpType.get()
+    match = ir.Operation.create("transform.match.structured", [any_op] * gives, [op], regions=1)
+    block = match.regions[0].blocks.append(any_op)
+    with ir.InsertionPoint(block):
+        given = ask(block.arguments[0])
+        taken = [] if given is None else [given]
+        ir.Operation.create("transform.match.structured.yield", operands=taken)
+    return match.results
+
+
 def taker_of(op: ir.Value, *, only: bool) -> ir.Value:
-    """The op that takes the first result, within `transform.match.structured`.
+    """The op that takes the first result, within `match_structured`.
 
     Args:
         only: whether no other may take it; of several, it is any.
@@ -52,7 +71,7 @@ def match_producer(op: ir.Value, operand: int, names: Sequence[str]) -> None:
 
 
 def match_count(op: ir.Value, what: str, count: int) -> None:
-    """Matches linalg's ops by a number that they have, within `transform.match.structured`."""
+    """Matches linalg's ops by a number that they have, within `match_structured`."""
     number = ir.Type.parse("!transform.param<i64>")
     found = ir.Operation.create(f"transform.match.structured.{what}", [number], [op])
     match_number(found.result, count)

@@ -13,6 +13,7 @@ In this form the compiler verifies a spec, and merges several into one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from iree.compiler import ir
@@ -27,7 +28,7 @@ from ..unrolled import MARK as UNROLLED
 from .contents import first_error, spec_context
 from .encodings import add_guards
 from .interchanging import INTERCHANGE, add_interchange
-from .sequences import include, match_count, sequence, taker_of
+from .sequences import include, match_count, match_structured, sequence, taker_of
 from .unrolling import UNROLL, add_unrolling
 
 ENTRY_POINT = "__kernel_config"
@@ -196,11 +197,8 @@ def match_loops(
         only: whether no other may take it.
         taker_loops: how many the one that takes it has; None for any.
     """
-    any_op = transform.AnyOpType.get()
-    match = ir.Operation.create("transform.match.structured", [any_op], [op], regions=1)
-    block = match.regions[0].blocks.append(any_op)
-    with ir.InsertionPoint(block):
-        root = block.arguments[0]
+
+    def ask(root: ir.Value) -> ir.Value:
         for what, count in (("rank", len(parallel)), ("num_inputs", inputs), ("num_inits", 1)):
             match_count(root, what, count)
         for kind, wanted in (("parallel", True), ("reduction", False)):
@@ -213,12 +211,9 @@ def match_loops(
                 ir.Operation.create(
                     "transform.match.structured.dim", operands=[root], attributes=attributes
                 )
-        user = taker_of(root, only=only)
-        ir.Operation.create("transform.match.structured.yield", operands=[user])
-    transform.MatchOperationNameOp(match.result, [taker])
+        return taker_of(root, only=only)
+
+    (user,) = match_structured(op, ask, gives=1)
+    transform.MatchOperationNameOp(user, [taker])
     if taker_loops is not None:
-        match = ir.Operation.create("transform.match.structured", [], [match.result], regions=1)
-        block = match.regions[0].blocks.append(any_op)
-        with ir.InsertionPoint(block):
-            match_count(block.arguments[0], "rank", taker_loops)
-            ir.Operation.create("transform.match.structured.yield")
+        match_structured(user, partial(match_count, what="rank", count=taker_loops))

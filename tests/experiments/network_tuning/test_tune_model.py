@@ -46,7 +46,7 @@ from frontrunner.experiments.network_tuning.result import DispatchResult, Networ
 from frontrunner.experiments.network_tuning.trial import DispatchChoice, TrialResult
 from frontrunner.experiments.network_tuning.variants import PLAIN, OptionVariant, VariantOutcome
 from frontrunner.experiments.observing.progress import Observer
-from frontrunner.search import Target
+from frontrunner.search import Target, TuningSpec
 from frontrunner.search.reading import networks as model
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
@@ -78,7 +78,7 @@ def take_all_for_faster(patch: pytest.MonkeyPatch) -> None:
     """The best of the candidates counts as faster, for all to be tried in the model."""
     specs = hot_runs.best_specs
 
-    def all_better(hot: HotDispatch, tuned: Any, *rest: Any) -> list[Path]:
+    def all_better(hot: HotDispatch, tuned: Any, *rest: Any) -> list[TuningSpec]:
         better = tuple(replace(s, interval=(1.1, 1.2)) for s in tuned.finalists)
         return specs(hot, replace(tuned, finalists=better), *rest)
 
