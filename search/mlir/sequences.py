@@ -49,7 +49,7 @@ def match_structured(
         given = ask(block.arguments[0])
         taken = [] if given is None else [given]
         ir.Operation.create("transform.match.structured.yield", operands=taken)
-    return match.results
+    return [*match.results]
 
 
 def taker_of(op: ir.Value, *, only: bool) -> ir.Value:
