@@ -173,6 +173,10 @@ def test_asking_ends_where_it_is_enough_and_where_nothing_new_is_asked_for():
     with pytest.raises(SearchOver):
         [ask(row) for row in range(100)]
     assert ask.rows == list(range(5))
+    ask = RecordedObjective(times, lambda taken: False, 5)
+    with pytest.raises(SearchOver):  # known ones count where a model is made for each choice
+        [ask(row // 3) for row in range(100)]
+    assert ask.rows == list(range(3))
     ask = RecordedObjective(times, lambda taken: False, None)
     with pytest.raises(SearchOver):
         [ask(7) for _ in range(MAX_REPEATS + 2)]
