@@ -86,10 +86,10 @@ LEAST_RACE_ROUNDS = 6
 RACE_PATIENCE = 60.0
 # Rounds of profiles, by which configurations of a dispatch are compared in the model.
 PROFILE_ROUNDS = 7
-# Seconds of a profile: what differs from one to the next is more than a longer one would take out.
-# Of twelve dispatches of tuned models, 0.7, 0.3 and 0.15 s spread by 4.1, 4.4 and 4.5 % (Whisper),
-# 2.5, 3.5 and 4.4 (ConvNeXt), 6.1, 4.9 and 4.3 (RegNet; two cores of a Xeon).
-PROFILE_SECONDS = 0.2
+# Seconds of a profile, whose least times count: of 0.2, 0.4 and 0.8 s they spread by 3.3, 3.0 and
+# 3.0 % (BERT, tuned), 3.4, 2.1 and 1.4 % (Whisper), 14, 13 and 11 % (RegNet, in a busy minute; Zen
+# 4, two cores). Compiling the next candidates takes seconds.
+PROFILE_SECONDS = 0.4
 # Rounds in which the model is compared with itself without one of the dispatches' configurations,
 # or with other options: the 95 % interval leaves out one on each side (of 7 it would be the least
 # and the greatest), and on a busy machine one in ten is twice as slow.

@@ -35,7 +35,8 @@ ALONE_SECONDS = 60.0
 POOL = 20_000
 # Faster than the default by so much, a candidate is worth another look.
 LEAST_SPEEDUP = 1.03
-# How often a candidate is timed that seems to be faster: a single profile is off by 10 % and more.
+# How often a candidate is timed that seems to be faster: in a busy minute, a single profile is off
+# by 10 % and more.
 MOST_TIMED = 3
 # As fast as so much of the best, it may be the best one, timed once and timed again. When all that
 # was faster than the default was timed three times, 42 % of 6,326 timings were repeats (ten models,

@@ -26,7 +26,7 @@ from frontrunner.benchmarks.networks import runner as model_runner
 from frontrunner.benchmarks.networks import weights as parameters
 from frontrunner.benchmarks.networks.inputs import prepare_call, prepare_inputs
 from frontrunner.benchmarks.networks.kernel import CompareRequest, NetworkSetup, RaceRequest
-from frontrunner.benchmarks.networks.profiling import profile, profile_runs
+from frontrunner.benchmarks.networks.profiling import DispatchTime, profile, profile_runs
 from frontrunner.benchmarks.networks.runner import NetworkFailed, NetworkRunner, Speedup
 from frontrunner.benchmarks.networks.weights import check_archives
 from frontrunner.core import InputError, WorkError
@@ -407,6 +407,31 @@ def test_a_device_without_room_for_two_copies_has_one(
         host.race(RaceRequest((executable, executable, other), 2, 0.001, seed))
 
 
+def test_a_dispatch_counts_as_the_fastest_with_as_many_workgroups() -> None:
+    """A driver compiles a kernel when it is run first, and other programs slow it down."""
+
+    def event(key: str, duration_ns: int, *count: int, **more: Any) -> dict[str, Any]:
+        told = {"type": "dispatch_event", "key": key, "duration_ns": duration_ns, "valid": True}
+        return {**told, "workgroup_count": [*count], **more}
+
+    events = [
+        event("compiled", 220_000_000, 4, 1, 1),
+        event("layer", 3_000, 2, 1, 1, type="host_dispatch_event"),
+        event("layer", 9_000, 2, 1, 1),
+        event("layer", 50_000, 8, 1, 1),  # a larger one, by the same code
+        event("compiled", 200_000, 4, 1, 1),
+        event("layer", 4_000, 2, 1, 1),
+        event("layer", 3_500, 2, 1, 1),
+        event("layer", 60_000, 8, 1, 1),
+        event("layer", 1, 2, 1, 1, valid=False),
+        {"type": "dispatch_summary", "mode": "events"},
+    ]
+    assert profiling.fastest_times(events, runs=2) == [
+        DispatchTime("compiled", 1.0, 200.0),
+        DispatchTime("layer", 3.0, 2 * 3.0 + 50.0),
+    ]
+
+
 def test_a_profile_of_many_calls_is_no_longer_than_others(two_functions, monkeypatch) -> None:
     given, executable = two_functions
     times: list[int] = []
@@ -416,8 +441,8 @@ def test_a_profile_of_many_calls_is_no_longer_than_others(two_functions, monkeyp
         return []
 
     monkeypatch.setattr(profiling, "_profile_calls", profile_calls)
-    # A run takes two seconds: a tenth of its 20 calls of `decode` do, and one of `prefill`.
-    profile(executable, given, profile_runs(2e6))
+    # A run takes four seconds: a tenth of its 20 calls of `decode` do, and one of `prefill`.
+    profile(executable, given, profile_runs(4e6))
     assert times == [1, 2]
     assert profile_runs(10.0) == profiling.MOST_RUNS
 

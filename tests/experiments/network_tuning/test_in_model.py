@@ -353,21 +353,25 @@ def test_what_fails_when_it_is_timed_again_condemns_no_other(world: World) -> No
     assert world.reasons()["a-1"] == "wrong results: of output 0"
 
 
-def test_a_machine_that_got_slower_slows_no_candidate(world: World) -> None:
-    """What no candidate is of tells by how much."""
-    world.functions = (*NAMES, "d")
-    world.times = {"a-1": 50.0}
+def test_a_default_that_was_slow_for_a_while_flatters_no_candidate(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of its last profiles, the least times count; of older ones none, for machines get slower."""
+    monkeypatch.setattr(in_model, "DEFAULT_EVERY", 1)
+    monkeypatch.setattr(in_model, "DEFAULTS_KEPT", 2)
+    factors = [1.0, 1.0, 3.0]  # the first profile is not kept
     profile = world.profile
-    found: list[Path] = []
 
     def slowed(executable: Path, runs: int) -> list[DispatchTime]:
-        factor = 3.0 if "a-1" in executable.read_text().split() else 1.0
-        found.append(executable)
+        if executable.read_text():
+            return profile(executable, runs)
+        factor = factors.pop(0) if factors else 2.0
         return [replace(one, time_us=factor * one.time_us) for one in profile(executable, runs)]
 
     world.profile = slowed  # type: ignore[method-assign]
-    assert world.search()["a"].best == (1,)
-    assert {o["speedup"] for o in world.log if (o["dispatch"], o["candidate"]) == ("a", 1)} == {2.0}
+    world.search()
+    speedups = [o["speedup"] for o in world.log if o["dispatch"] == "a"]
+    assert speedups[:COUNT] == [1.0, 1.0, 2.0, 2.0]
 
 
 def test_parts_are_kept_as_long_as_they_are_timed_again(world: World) -> None:
