@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .constants import MIN_RUNS
+from .constants import GIVE_UP_SECONDS, MIN_RUNS
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ def time_runs(
     """Runs something for a while, and a least number of times.
 
     Args:
-        give_up_us: what is slower than this is not timed any longer.
+        give_up_us: what is slower than this is not timed any longer, after `GIVE_UP_SECONDS`.
     """
     samples: list[float] = []
     fastest = math.inf
@@ -36,6 +36,7 @@ def time_runs(
         now = time.perf_counter()
         samples.append((now - begun) * 1e6)
         fastest = min(fastest, samples[-1])
-        if len(samples) >= least and fastest > give_up_us:
+        long_enough = len(samples) >= least and now - start >= GIVE_UP_SECONDS
+        if long_enough and fastest > give_up_us:
             break
     return Timing(tuple(samples))

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .dims import dims_beside, read_dims, sized_inputs, unnamed_dim
     from .inputs import FunctionCall, check_calls, prepare_call, shape_of
     from .kernel import NetworkSetup
-    from .profiling import DispatchTime, profile, profile_runs
+    from .profiling import DispatchTime, fastest_times, profile, profile_events, profile_runs
     from .runner import INPUTS_HINT, MakeChild, NetworkFailed, NetworkRunner, Speedup
     from .timed_alone import time_alone
     from .weights import Archives, check_archives
@@ -28,8 +28,10 @@ __all__ = [
     "check_archives",
     "check_calls",
     "dims_beside",
+    "fastest_times",
     "prepare_call",
     "profile",
+    "profile_events",
     "profile_runs",
     "read_dims",
     "shape_of",

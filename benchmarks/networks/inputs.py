@@ -126,6 +126,8 @@ def prepare_inputs(
 ) -> list[tuple[InputFile, ...]]:
     """Writes a set of inputs for each seed; values that the user gave are the same in all sets.
 
+    Where all that is read is given, further sets would say nothing: there is one.
+
     Args:
         given: inputs in the order of the arguments, as the runtime's tools take them; either all
             or none.
@@ -150,6 +152,8 @@ def prepare_inputs(
         if argument.dtype not in NUMPY_TYPES:
             raise InputError(f"no input of type {argument} can be made", "none is supported")
     check_memory((_static(argument), argument.dtype) for argument in made)
+    if not any(argument.used for argument in made):
+        seeds = seeds[:1]
     sets = []
     for seed in seeds:
         files = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from .kernel import NetworkSetup
 
 TIMEOUT = 600.0
 RUNS = 5
+# In its first run a model touches its memory for the first time, and a driver may compile kernels.
+LEAST_RUNS = 2
 # Beyond these, a profile of a fast model takes longer to read than to make.
 MOST_RUNS = 50
 
@@ -34,7 +36,7 @@ class DispatchTime:
 
     Attributes:
         count: how many times a run dispatches it.
-        time_us: of a run, all counts together, each as fast as the fastest of the profile.
+        time_us: of a run, all counts together, each as fast as it is in any run of the profile.
     """
 
     name: str
@@ -67,7 +69,7 @@ def answer(request: ProfileRequest) -> list[DispatchTime]:
 def profile(executable: Path, setup: NetworkSetup, runs: float = RUNS) -> list[DispatchTime]:
     """Profiles runs of a model, on the first sets of its inputs.
 
-    Where they are made of several calls, what counts more is called more often, but at least once.
+    Where they are made of several calls, what counts more is called more often, but at least twice.
 
     Raises:
         WorkError: the tools of the runtime fail.
@@ -75,8 +77,8 @@ def profile(executable: Path, setup: NetworkSetup, runs: float = RUNS) -> list[D
     """
     found: dict[str, DispatchTime] = {}
     for call in (one for one in setup.calls if one.weight):
-        times = max(1, min(MOST_RUNS, round(runs * call.weight)))
-        for one in _profile_calls(executable, setup, call, times):
+        times = max(LEAST_RUNS, min(MOST_RUNS, round(runs * call.weight)))
+        for one in fastest_times(profile_events(executable, setup, call, times), times):
             before = found.get(one.name, DispatchTime(one.name, 0.0, 0.0))
             found[one.name] = DispatchTime(
                 one.name,
@@ -86,10 +88,14 @@ def profile(executable: Path, setup: NetworkSetup, runs: float = RUNS) -> list[D
     return list(found.values())
 
 
-def _profile_calls(
+def profile_events(
     executable: Path, setup: NetworkSetup, call: FunctionCall, times: int
-) -> list[DispatchTime]:
-    """What dispatches take in one call, by several."""
+) -> list[dict[str, Any]]:
+    """What the runtime's profiler tells of some runs of a call: each time of each dispatch.
+
+    Raises:
+        WorkError, KilledError: as `profile`.
+    """
     mode = "host-execution" if shares_cores(setup.device) else "dispatch-events"
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "profile"
@@ -105,31 +111,34 @@ def _profile_calls(
             f"--device_profiling_output={data}",
         )
         printed = _run("iree-profile", "dispatch", "--dispatch_events", "--format=jsonl", str(data))
-    return fastest_times(map(json.loads, printed.splitlines()), times)
+    return [json.loads(line) for line in printed.splitlines()]
 
 
 def fastest_times(events: Iterable[Mapping[str, Any]], runs: int) -> list[DispatchTime]:
     """What dispatches take in one of several runs, by what a profile tells of each time.
 
     What runs beside a model only ever slows it down, and a driver may compile a kernel when it is
-    run first (lavapipe: 220 ms for a product that takes 0.2). So each time counts as the fastest
-    with as many workgroups. Profiles of 0.4 s of seven models, again and again on two busy cores,
-    strayed by 7 % so, and by 15 % where means counted.
+    run first (lavapipe: 220 ms for a product that takes 0.2). So each of a run's times counts as
+    the least of all runs. Profiles of 0.4 s of seven models, again and again on two busy cores,
+    strayed by 8 % so, and by 13 % where means counted (`studies.profile_noise`).
     """
     # The name is the function's, without its executable.
-    found: dict[str, dict[tuple[int, ...], list[int]]] = {}
+    found: dict[str, list[int]] = {}
     for event in events:
         if str(event.get("type")).endswith("dispatch_event") and event["valid"]:
-            sizes = found.setdefault(str(event["key"]), {})
-            sizes.setdefault((*event["workgroup_count"],), []).append(event["duration_ns"])
+            found.setdefault(str(event["key"]), []).append(event["duration_ns"])
     return [
-        DispatchTime(
-            name,
-            sum(map(len, sizes.values())) / runs,
-            sum(len(times) * min(times) for times in sizes.values()) / 1e3 / runs,
-        )
-        for name, sizes in found.items()
+        DispatchTime(name, len(times) / runs, _fastest_run(times, runs) / 1e3)
+        for name, times in found.items()
     ]
+
+
+def _fastest_run(times: Sequence[int], runs: int) -> float:
+    each, rest = divmod(len(times), runs)
+    if rest:  # not all runs do the same
+        return sum(times) / runs
+    # A function of dynamic sizes may take longer at one place of a run than at another.
+    return sum(min(times[place::each]) for place in range(each))
 
 
 def _run(tool: str, *arguments: str) -> str:

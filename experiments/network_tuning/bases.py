@@ -131,7 +131,7 @@ class BaseMaker:
                         default_specs=given.default_specs,
                         iree_flags=(*given.iree_flags, *variant.flags),
                         shapes=given.shapes,
-                        timeout=timeout,
+                        timeout=max(timeout, ratio * plain.network.seconds),
                         child=reader,
                     )
                     with self._compiler(variant, network, timeout, tries=1) as compiler:

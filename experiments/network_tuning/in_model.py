@@ -25,8 +25,8 @@ from .queued import CandidateLog, InModelOutcome, QueuedDispatch, read_logs
 
 # Variants between two profiles of the default, and of how many of these the least times are what
 # variants are compared with. Of seven models that were compared with themselves in a busy minute,
-# one time in fifty was faster by 9 % than it should be; with the last profile alone, by 28 %, and
-# with a correction by what the dispatches without candidates take, by 21 %.
+# one time in fifty was faster by 5 % than it should be; with the last profile alone, by 24 %, and
+# with a correction by what the dispatches without candidates take, by 12 %.
 DEFAULT_EVERY, DEFAULTS_KEPT = 3, 3
 # Every so many rounds, and after this share of the time, those that seemed to be faster come first.
 AGAIN_EVERY, NEW_SHARE = 3, 0.75
@@ -253,9 +253,11 @@ class InModelSearch:
         """
         assert self._default is not None, "the model was split"
         if not self._profiled:
-            self._times(self._default)  # tells how many runs to profile: the first one is slower
+            self._times(self._default)  # tells how many runs to profile
         if self._profiled % DEFAULT_EVERY == 0:
-            self._defaults = [*self._defaults, self._times(self._default)][-DEFAULTS_KEPT:]
+            fresh = 1 if self._defaults else DEFAULTS_KEPT
+            defaults = [self._times(self._default) for _ in range(fresh)]
+            self._defaults = [*self._defaults, *defaults][-DEFAULTS_KEPT:]
         self._profiled += 1
         # What is timed again was compared when it was timed first; the whole is in the end.
         check = check_compiled if {*specs.values()} <= self._verified else self._check

@@ -111,7 +111,7 @@ def _whole(run: NetworkRun) -> Iterator[Block]:
     if result.spec is not None or result.flags is not None:
         yield Text(
             "Whatever is kept was compiled into the model, and the model's outputs agreed with the "
-            "default's on three sets of inputs, before its time was looked at."
+            "default's on all sets of inputs, before its time was looked at."
         )
     if result.remark:
         yield Text(f"{result.remark[0].upper()}{result.remark[1:]}.")

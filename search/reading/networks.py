@@ -7,6 +7,7 @@ the compiler can crash on what users bring.
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -105,6 +106,7 @@ class Network:
         parameters: scope and key of each weight that is in an archive.
         dispatches: what its functions dispatch, by name; initializers' are left out.
         computes_in: the float types that its dispatches round values to.
+        seconds: that reading took.
     """
 
     target: Target
@@ -113,6 +115,7 @@ class Network:
     functions: tuple[Function, ...]
     dispatches: tuple[NetworkDispatch, ...]
     computes_in: tuple[str, ...] = ()
+    seconds: float = 0.0
 
     def function(self, name: str | None) -> Function:
         """The function of a name, or the only one.
@@ -160,6 +163,7 @@ def read_network(
     Raises:
         InputError: the file cannot be read, does not compile or cannot be called.
     """
+    begun = time.monotonic()
     text = read_source(path, "a model")
     answer = read_in_child(
         NETWORK_READER, name or str(path), text, target, timeout, _REMEDY, child,
@@ -195,6 +199,7 @@ def read_network(
         functions,
         dispatches,
         answer["computes_in"],
+        time.monotonic() - begun,
     )
 
 

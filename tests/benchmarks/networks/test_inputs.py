@@ -133,8 +133,15 @@ def test_given_as_files(tmp_path: Path) -> None:
 
 
 def test_what_is_given_is_the_same_in_all_sets(tmp_path: Path) -> None:
-    sets = prepare_inputs(function(X), ["2x3xf32=1,2,3,4,5,6"], tmp_path, [0, 1])
-    assert np.array_equal(sets[0][0].read(), sets[1][0].read())
+    given = "2x3xf32=1,2,3,4,5,6"
+    first, second = prepare_inputs(function(X, X), [given, "2x3xf32"], tmp_path, [0, 1])
+    assert np.array_equal(first[0].read(), second[0].read())
+    assert not np.array_equal(first[1].read(), second[1].read())
+
+
+def test_where_all_is_given_there_is_one_set(tmp_path: Path) -> None:
+    for called, given in ((function(X), []), (function(UNUSED, X), ["7x9xf64"])):
+        assert len(prepare_inputs(called, [*given, "2x3xf32=1"], tmp_path, [0, 1])) == 1
 
 
 def test_what_is_not_used_may_be_anything(tmp_path: Path) -> None:

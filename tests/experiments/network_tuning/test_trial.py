@@ -44,6 +44,7 @@ class World:
         lost: those with which it does not run while it is timed as a whole.
         killed: those with which the compiler is killed from outside, twice.
         default_extra: of the time of the default model, outside of dispatches.
+        default_seconds: that the default model took to compile.
     """
 
     folder: Path
@@ -57,6 +58,7 @@ class World:
     killed: set[str] = field(default_factory=set)
     starter: tuple[Path, ...] = ()
     deadline: float = float("inf")
+    default_seconds: float = 0.0
     compiled: list[tuple[str, ...]] = field(default_factory=list)
     checked: list[tuple[str, ...]] = field(default_factory=list)
     loaded: dict[Path, tuple[str, ...]] = field(default_factory=dict)
@@ -118,8 +120,9 @@ class World:
     def decide(self, specs: dict[str, list[str]], dynamic: str = "") -> TrialResult:
         default = self.folder / "baseline.vmfb"
         default.write_text("")
+        compiled = CompileOutcome(OK, default, seconds=self.default_seconds)
         trial = NetworkTrial(
-            self, self, self.starter, CompileOutcome(OK, default), default, 0,  # type: ignore[arg-type]
+            self, self, self.starter, compiled, default, 0,  # type: ignore[arg-type]
             self.deadline, self.said.append,
         )  # fmt: skip
         return trial.decide(
@@ -341,6 +344,33 @@ def test_when_the_time_is_up_it_is_not_looked_which_one_fails(world: World) -> N
     result = world.decide({"big": ["big-0"], "mid": ["mid-0"]})
     assert result.spec is None
     assert world.compiled == [("big-0", "mid-0")]
+
+
+def test_a_model_that_compiles_soon_is_looked_at_all_the_same(world: World) -> None:
+    """Else one candidate of forty would cost all of them."""
+    world.times = {"big-0": 50.0, "mid-0": 25.0}
+    world.refused = {"big-0"}
+    world.deadline = time.monotonic() - 1
+    world.default_seconds = 1e6
+    assert world.decide({"big": ["big-0"], "mid": ["mid-0"]}).spec == "mid-0"
+
+
+def test_what_runs_beside_single_rounds_decides_nothing(world: World) -> None:
+    world.times = {"big-0": 90.0, "mid-0": 1.0}
+    profile = world.profile
+    slow = [3.0, 1.0, 3.0, 3.0, 1.0, 3.0, 3.0]
+
+    def disturbed(executable: Path, runs: int) -> list[DispatchTime]:
+        found = profile(executable, runs)
+        if "big-0" not in world.of(executable):
+            return found
+        factor = slow.pop(0)
+        return [replace(one, time_us=factor * one.time_us) for one in found]
+
+    world.profile = disturbed  # type: ignore[method-assign]
+    (choice,) = world.decide({"big": ["big-0"]}).choices
+    assert choice.spec == Path("big-0")
+    assert choice.speedup == pytest.approx(TIMES["big"] / 90.0)
 
 
 def test_each_is_told_why_it_failed(world: World) -> None:
