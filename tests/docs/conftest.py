@@ -33,6 +33,7 @@ NAMED = {
 EMPTY = ("my_model.irpa", "mlp.mlir", "mlp.irpa", "my_model.onnx", "results.jsonl", "my.bundle")
 GPUS = ("A100", "A4000", "A6000", "MI250X", "W6600", "W7800")
 EMPTY += ("dedispersion", *(f"convolution/{gpu}_T4.json.gz" for gpu in GPUS))
+EMPTY += tuple(f"convolution_{gpu}_T4.json.gz" for gpu in GPUS)
 EMPTY += ("spmm_gpu.csv", "data.csv", "map.toml")
 EMPTY += tuple(f"catbench/{kernel}_gpu.csv" for kernel in ("harris", "kmeans", "stencil"))
 EMPTY += tuple(f"catbench/{k}_{n}.csv" for k in ("mttkrp", "spmm", "ttv") for n in (6242, 7742))
