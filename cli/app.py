@@ -9,11 +9,12 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import partial
 from types import FrameType
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
@@ -23,8 +24,8 @@ from .examples import add_examples
 from .output import OutputState, UsageError, write_failure
 
 _IMPORTING = "<frozen importlib._bootstrap>"
-# How long to wait for an import that must not be interrupted, before looking again.
-IMPORT_SECONDS = 0.05
+# How long to wait for what must not be interrupted, or drops what it is interrupted by.
+AGAIN_SECONDS = 0.05
 
 # Name to summary. Modules are imported when their command is used, so that help stays fast.
 COMMANDS = {
@@ -176,9 +177,12 @@ def _interruptible() -> Iterator[None]:
             if (handler := signal.getsignal(number)) in usual:
                 before[number] = handler
                 signal.signal(number, _interrupt)
+    usual_hook = sys.unraisablehook
+    sys.unraisablehook = partial(_unraisable, usual_hook)
     try:
         yield
     finally:
+        sys.unraisablehook = usual_hook
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -187,12 +191,24 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     """Raises KeyboardInterrupt, but not within an import: libraries make other errors of it."""
     while frame is not None and frame.f_code is not main.__code__:
         if frame.f_code.co_filename == _IMPORTING:
-            again = threading.Timer(IMPORT_SECONDS, os.kill, (os.getpid(), number))
-            again.daemon = True
-            again.start()
+            _send_again(number)
             return
         frame = frame.f_back
-    raise KeyboardInterrupt
+    raise KeyboardInterrupt(number)
+
+
+def _unraisable(usual: Callable[[Any], object], told: Any) -> None:
+    """Has a signal come again that Python drops: of `__del__`, as Z3's terms have, and callbacks."""
+    if isinstance(told.exc_value, KeyboardInterrupt) and told.exc_value.args:
+        _send_again(*told.exc_value.args)
+    else:
+        usual(told)
+
+
+def _send_again(number: int) -> None:
+    again = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
 
 
 def _left_behind() -> bool:

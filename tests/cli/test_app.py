@@ -228,6 +228,26 @@ def test_sigterm_is_ctrl_c(monkeypatch, frontrunner):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_python_drops_comes_again(number, monkeypatch, frontrunner):
+    """As in `__del__` of Z3's terms: a tuning that was ended while it drew candidates went on."""
+
+    class Term:
+        def __del__(self):
+            signal.raise_signal(number)
+
+    def list_rankers():
+        Term()
+        threading.Event().wait(60)
+
+    monkeypatch.setattr("frontrunner.models.list_rankers", list_rankers)
+    before, hook = signal.getsignal(number), sys.unraisablehook
+    ran = frontrunner("rankers")
+    assert (ran.code, ran.err.strip()) == (130, "error: interrupted")
+    assert signal.getsignal(number) == before
+    assert sys.unraisablehook == hook
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_imports_are_not_interrupted(number, tmp_path, monkeypatch, frontrunner):
     """NumPy makes an ImportError of it; what comes after the import is."""
     lines = ["import signal", f"signal.raise_signal({int(number)})", "whole = True"]
