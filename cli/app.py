@@ -198,7 +198,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _unraisable(usual: Callable[[Any], object], told: Any) -> None:
-    """Has a signal come again that Python drops: of `__del__`, as Z3's terms have, and callbacks."""
+    """Has a signal come again that Python drops: in `__del__`, as of Z3's terms, and callbacks."""
     if isinstance(told.exc_value, KeyboardInterrupt) and told.exc_value.args:
         _send_again(*told.exc_value.args)
     else:
