@@ -8,7 +8,14 @@ if TYPE_CHECKING:
     from .dims import dims_beside, read_dims, sized_inputs, unnamed_dim
     from .inputs import FunctionCall, check_calls, prepare_call, shape_of
     from .kernel import NetworkSetup
-    from .profiling import DispatchTime, fastest_times, profile, profile_events, profile_runs
+    from .profiling import (
+        DispatchTime,
+        durations_ns,
+        fastest_times,
+        profile,
+        profile_events,
+        profile_runs,
+    )
     from .runner import INPUTS_HINT, MakeChild, NetworkFailed, NetworkRunner, Speedup
     from .timed_alone import time_alone
     from .weights import Archives, check_archives
@@ -28,6 +35,7 @@ __all__ = [
     "check_archives",
     "check_calls",
     "dims_beside",
+    "durations_ns",
     "fastest_times",
     "prepare_call",
     "profile",

@@ -122,15 +122,19 @@ def fastest_times(events: Iterable[Mapping[str, Any]], runs: int) -> list[Dispat
     the least of all runs. Profiles of 0.4 s of seven models, again and again on two busy cores,
     strayed by 8 % so, and by 13 % where means counted (`studies.profile_noise`).
     """
-    # The name is the function's, without its executable.
+    return [
+        DispatchTime(name, len(times) / runs, _fastest_run(times, runs) / 1e3)
+        for name, times in durations_ns(events).items()
+    ]
+
+
+def durations_ns(events: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """Each time of each dispatch; the name is the function's, without its executable."""
     found: dict[str, list[int]] = {}
     for event in events:
         if str(event.get("type")).endswith("dispatch_event") and event["valid"]:
             found.setdefault(str(event["key"]), []).append(event["duration_ns"])
-    return [
-        DispatchTime(name, len(times) / runs, _fastest_run(times, runs) / 1e3)
-        for name, times in found.items()
-    ]
+    return found
 
 
 def _fastest_run(times: Sequence[int], runs: int) -> float:

@@ -8,6 +8,7 @@ to tune each by itself, and what is timed is what the model runs.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
@@ -83,7 +84,9 @@ class InModelSearch:
     notify: Notify
     _default: Path | None = None
     _members: dict[str, str] = field(default_factory=dict)
-    _defaults: list[Mapping[str, float]] = field(default_factory=list)
+    _defaults: deque[Mapping[str, float]] = field(
+        default_factory=lambda: deque(maxlen=DEFAULTS_KEPT)
+    )
     _runs: float = 1.0
     _profiled: int = 0
     _parts: dict[tuple[str, int], CompileOutcome] = field(default_factory=dict)
@@ -255,9 +258,8 @@ class InModelSearch:
         if not self._profiled:
             self._times(self._default)  # tells how many runs to profile
         if self._profiled % DEFAULT_EVERY == 0:
-            fresh = 1 if self._defaults else DEFAULTS_KEPT
-            defaults = [self._times(self._default) for _ in range(fresh)]
-            self._defaults = [*self._defaults, *defaults][-DEFAULTS_KEPT:]
+            for _ in range(1 if self._defaults else DEFAULTS_KEPT):
+                self._defaults.append(self._times(self._default))
         self._profiled += 1
         # What is timed again was compared when it was timed first; the whole is in the end.
         check = check_compiled if {*specs.values()} <= self._verified else self._check

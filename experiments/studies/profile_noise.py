@@ -11,7 +11,6 @@ dispatch of 1 % and more was too fast.
 from __future__ import annotations
 
 import tempfile
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,6 +19,7 @@ import numpy.typing as npt
 
 from ...benchmarks.networks import (
     NetworkSetup,
+    durations_ns,
     fastest_times,
     prepare_call,
     profile,
@@ -33,8 +33,6 @@ SECONDS = (0.1, 0.2, 0.4, 0.8)
 ROUNDS = 12
 # Of the model's time: what takes less is not looked at for the most.
 LEAST_SHARE = 0.01
-
-Times = Mapping[str, float]
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -52,19 +50,11 @@ def main(arguments: Sequence[str]) -> None:
             runs = max(1, round(seconds / run_s))
             profiles = [profile_events(executable, setup, call, runs) for _ in range(rounds)]
             least = _strays([{t.name: t.time_us for t in fastest_times(p, runs)} for p in profiles])
-            mean = _strays([_means(p) for p in profiles])
+            mean = _strays([{n: sum(t) for n, t in durations_ns(p).items()} for p in profiles])
             print(f"| {seconds} | {runs} | {least} | {mean} |", flush=True)
 
 
-def _means(events: Sequence[Mapping[str, object]]) -> Times:
-    found: dict[str, float] = defaultdict(float)
-    for event in events:
-        if str(event["type"]).endswith("dispatch_event"):
-            found[str(event["key"])] += float(str(event["duration_ns"]))
-    return found
-
-
-def _strays(profiles: Sequence[Times]) -> str:
+def _strays(profiles: Sequence[Mapping[str, float]]) -> str:
     names = sorted(set.intersection(*({*one} for one in profiles)))
     logs: npt.NDArray[np.float64] = np.log([[one[name] for name in names] for one in profiles])
     usual = np.median(logs, axis=0)
