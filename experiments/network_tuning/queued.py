@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from ...benchmarks.measuring import CRASHED, OK, CandidateOrder, Outcome, QueueOrder
 from ...core import (
     ChildPool,
     FrontrunnerError,
@@ -19,10 +20,10 @@ from ...core import (
     decode,
     read_whole_lines,
 )
-from ...models import resolve_ranker
+from ...models import AdaptiveRanker, resolve_ranker
 from ...search import Dispatch, Target, TuningSpec, spec_of
 from ...search.reading import READER, read_dispatches
-from ..queue import make_queue, renderer
+from ..queue import AdaptiveOrder, make_queue, renderer
 from ..tuning import usual_ranker
 from .options import NetworkOptions
 from .plan import HotDispatch, Plan
@@ -87,17 +88,17 @@ def read_tried(path: Path) -> list[InModelOutcome]:
 
 @dataclass(frozen=True)
 class QueuedDispatch:
-    """A dispatch and its candidates, in the order in which they are tried.
+    """A dispatch and its candidates.
 
     Attributes:
-        count: how many there are.
-        digest: of all of them in this order, and of the compiler's flags.
+        order: in which they are tried.
+        digest: of all of them as they are queued, and of the compiler's flags.
         spec: gives a candidate's tuning spec. Of one that cannot be rendered it raises CannotRender
             or InputError.
     """
 
     hot: HotDispatch
-    count: int
+    order: CandidateOrder
     digest: str
     spec: Callable[[int], TuningSpec]
 
@@ -106,11 +107,11 @@ class CandidateLog:
     """What is known of a dispatch's candidates: one may have been timed several times.
 
     Args:
-        count: how many candidates there are.
+        order: in which new ones are tried.
     """
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    def __init__(self, order: CandidateOrder) -> None:
+        self._order = order
         self._speedups: dict[int, list[float]] = {}
         self._failed: set[int] = set()
 
@@ -144,8 +145,10 @@ class CandidateLog:
             again: whether those that were timed before, and are worth it, come before new ones.
             new: whether there are to be new ones.
         """
-        few, others = self.worth_again(), range(len(self._speedups), self._count if new else 0)
-        return [*few, *others][:count] if again else [*others[:count], *few][:count]
+        few = self.worth_again()
+        left = count - len(few) if again else count
+        others = self._order.next(self._outcomes(), left) if new and left > 0 else []
+        return [*few, *others][:count] if again else [*others, *few][:count]
 
     def worth_again(self) -> list[int]:
         """Candidates that may be the best one and were not timed often, the best first."""
@@ -159,6 +162,13 @@ class CandidateLog:
 
         return [at for at in faster if is_rival(at)]
 
+    def _outcomes(self) -> dict[int, Outcome]:
+        speedups = {at: self._speedup(at) for at in self._speedups}
+        return {
+            at: Outcome(OK, time_us=1 / speedup, baseline_us=1.0) if speedup else Outcome(CRASHED)
+            for at, speedup in speedups.items()
+        }
+
     def _faster(self) -> list[int]:
         return [at for at in self._speedups if self._speedup(at) > LEAST_SPEEDUP]
 
@@ -171,7 +181,7 @@ def read_logs(
     outcomes: Iterable[InModelOutcome], known: Mapping[str, QueuedDispatch], notify: Notify
 ) -> dict[str, CandidateLog]:
     """What is known of each dispatch's candidates, if these have the places that they had."""
-    logs = {name: CandidateLog(one.count) for name, one in known.items()}
+    logs = {name: CandidateLog(one.order) for name, one in known.items()}
     left_out: set[str] = set()
     others: set[str] = set()
     for outcome in outcomes:
@@ -268,4 +278,7 @@ def _queued(
     def spec(at: int) -> TuningSpec:
         return spec_of(dispatch, render(at))
 
-    return QueuedDispatch(hot, len(queue), digest, spec)
+    order: CandidateOrder = QueueOrder(len(queue))
+    if isinstance(ranker, AdaptiveRanker):
+        order = AdaptiveOrder.for_queue(queue, dispatch, ranker, options.seed)
+    return QueuedDispatch(hot, order, digest, spec)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.compiling import CannotSplit
+from frontrunner.benchmarks.measuring.loop import CandidateOrder, QueueOrder
 from frontrunner.benchmarks.measuring.outcome import (
     COMPILE_FAILED,
+    CRASHED,
     NOT_APPLIED,
     OK,
     CompileOutcome,
+    Outcome,
 )
 from frontrunner.benchmarks.networks.profiling import DispatchTime
 from frontrunner.benchmarks.networks.runner import NetworkFailed
@@ -67,6 +70,7 @@ class World:
     tried_in: dict[str, str] = field(default_factory=dict)
     members: dict[str, tuple[str, ...]] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
+    order: Callable[[], CandidateOrder] = field(default=lambda: QueueOrder(COUNT))
 
     def split(self, spec: str | None) -> CompileOutcome:
         if not self.splits:
@@ -133,7 +137,7 @@ class World:
 
         given = [replace(hot(n), members=self.members.get(n, (n,))) for n in names]
         queued = [
-            QueuedDispatch(h, COUNT, "d", partial(spec, name=h.name))  # type: ignore[arg-type]
+            QueuedDispatch(h, self.order(), "d", partial(spec, name=h.name))  # type: ignore[arg-type]
             for h in given
         ]
         return search.search(queued, time.monotonic() + seconds, 2)
@@ -162,6 +166,27 @@ def test_the_best_of_each_are_found_in_one_model_for_all(world: World) -> None:
     assert {*world.compiled} == {f"{n}-{at}" for n in NAMES for at in range(COUNT)}
     first = {"dispatch": "a", "candidate": 0, "speedup": 1.0, "reason": "", "queue": "d"}
     assert world.log[0] == first
+
+
+def test_an_order_that_looks_back_is_told_what_came_of_candidates(world: World) -> None:
+    told: list[Mapping[int, Outcome]] = []
+
+    class Backwards:
+        batch = 1
+
+        def next(
+            self, outcomes: Mapping[int, Outcome], count: int, in_flight: Collection[int] = ()
+        ) -> list[int]:
+            told.append(outcomes)
+            return [at for at in reversed(range(COUNT)) if at not in outcomes][:count]
+
+    world.order = Backwards
+    world.times, world.refused = {"a-3": 50.0, "a-1": 200.0}, {"a-2"}
+    found = world.search(names=("a",))
+    assert world.compiled == ["a-3", "a-2", "a-1", "a-0"]
+    assert found["a"].best == (3,)
+    relative = {at: (one.kind, one.relative) for at, one in told[-1].items()}
+    assert relative == {3: (OK, 0.5), 2: (CRASHED, None), 1: (OK, 2.0), 0: (OK, 1.0)}
 
 
 def test_outcomes_of_another_queue_are_not_those_of_these_candidates(world: World) -> None:
