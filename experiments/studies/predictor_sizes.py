@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import pandas as pd
 from rich.console import Console
@@ -28,6 +26,7 @@ from ...search import Problem
 from ..evaluation import PROBLEM, Contender, cross_validate, summarise
 from ..learning import Case, read_cases
 from .command_line import NOTHING_TO_DO, run_study
+from .rates import REPEATS, milliseconds
 
 CONFIGURATIONS = (
     Contender(
@@ -49,7 +48,6 @@ COLUMNS = (
     "fewer than shuffle",
 )  # fmt: skip
 CANDIDATES = 4096
-REPEATS = 9
 PARTS = 5
 
 # The first prediction builds what later ones use, so loading is not done without one.
@@ -92,8 +90,8 @@ def measure(contender: Contender, cases: Sequence[Case]) -> dict[str, float]:
         len(predictor.data) / 1e3,
         warm,
         cold,
-        _milliseconds(lambda: order(ranker, features)),
-        _milliseconds(lambda: order(ranker, describing())),
+        milliseconds(lambda: order(ranker, features)),
+        milliseconds(lambda: order(ranker, describing())),
         predictor.train_s,
         float(quality["iterations_geomean"]),
         float(quality["fewer_than_shuffle"]),
@@ -126,16 +124,6 @@ def _describing(case: Case) -> Callable[[], pd.DataFrame]:
     rows = known.dropna(axis="columns").astype("int64")
     rows = rows.sample(CANDIDATES, replace=True, random_state=0)
     return lambda: extract(problem, target, rows)
-
-
-def _milliseconds(work: Callable[[], Any]) -> float:
-    work()
-    times = []
-    for _ in range(REPEATS):
-        started = time.perf_counter()
-        work()
-        times.append(1e3 * (time.perf_counter() - started))
-    return median(times)
 
 
 def main(arguments: Sequence[str]) -> None:
