@@ -23,6 +23,7 @@ from ...core import InputError
 from ..dataset import Recording
 from ..learning import drop_killed
 from .command_line import NOTHING_TO_DO, run_study
+from .generic_ops import write_generic_ops
 
 PROBLEMS = (
     # Products: square, few rows, odd, transposed, narrow types.
@@ -144,6 +145,7 @@ def main(arguments: Sequence[str]) -> None:
             print(table(Path(folder)), end="")
         case ["problems", folder]:
             write_operations(Path(folder), PROBLEMS)
+            write_generic_ops(Path(folder))
         case ["vulkan", folder]:
             write_operations(Path(folder), VULKAN_PROBLEMS)
         case _:

@@ -15,6 +15,7 @@ from frontrunner.experiments.learning.cases import Case, read_cases, training_fr
 from frontrunner.experiments.learning.problems import problem_name
 from frontrunner.experiments.learning.provenance import cases_digest
 from frontrunner.experiments.studies.cpu_dataset import PROBLEMS, VULKAN_PROBLEMS, table
+from frontrunner.experiments.studies.generic_ops import GENERIC_OPS, write_generic_ops
 from frontrunner.experiments.studies.gpu_kit.build import SETS
 from frontrunner.models import Ranker, create_ranker, load
 from frontrunner.models.shipped import PREDICTOR
@@ -31,7 +32,7 @@ MACHINES = {
     "zen4": ({300}, {True}),
     "sapphire_rapids": ({200, 300}, {False, True}),
     "emerald_rapids": ({200, 300}, {True}),
-    "zen5": ({200}, {True}),
+    "zen5": ({88, 106, 200}, {False, True}),  # two spaces have no more
     "lavapipe": ({300}, {True}),
     "h200": ({43, 48, 60, 100}, {True}),
 }
@@ -54,7 +55,8 @@ def cases(recorded) -> list[Case]:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_what_the_dataset_promises(recorded, machine):
     cases, (uniform, chosen) = recorded[machine], MACHINES[machine]
-    problems = {"lavapipe": VULKAN_PROBLEMS, "h200": GPU_PROBLEMS}.get(machine, PROBLEMS)
+    special = {"lavapipe": VULKAN_PROBLEMS, "h200": GPU_PROBLEMS}
+    problems = special.get(machine, (*PROBLEMS, *GENERIC_OPS))
     assert {case.name for case in cases} <= {problem.name for problem in problems}
     assert len({case.device for case in cases}) == 1
     assert len({case.recording.provenance.timing for case in cases}) == 1
@@ -78,6 +80,13 @@ def test_nothing_was_learned_from_an_example(recorded):
     examples = {problem_name(read_dispatch(p).problem) for p in EXAMPLES.glob("*.mlir")}
     assert len(examples) >= 4
     assert not problems & examples
+
+
+@pytest.mark.parametrize("name", ["max_2364x197", "widened_512x2048", "windows_28x28x64_3x3"])
+def test_generic_ops_are_those_that_were_recorded(recorded, tmp_path, name):
+    write_generic_ops(tmp_path)
+    (case,) = (case for case in recorded["zen5"] if case.name == name)
+    assert problem_name(read_dispatch(tmp_path / f"{name}.mlir").problem) == case.problem
 
 
 def test_what_is_near_the_best_was_measured_often(recorded):
