@@ -58,6 +58,7 @@ class ThompsonRanker(AdaptiveRanker):
 
     prior_: Ranker
     _measured: pd.DataFrame | None = None
+    _resolved: tuple[str, Ranker] | None = None
 
     def __init__(
         self, *, prior: str = USUAL, batch: int = 8, explore: float = 0.125, seed: int = 0
@@ -158,7 +159,12 @@ class ThompsonRanker(AdaptiveRanker):
         name = self.prior
         if name == USUAL:
             name = READY.get(catalogue.name, NOTHING)
-        return None if name == NOTHING else resolve_ranker(name, self.seed)
+        if name == NOTHING:
+            return None
+        # A file is read once: it may be another one by the next batch.
+        if self._resolved is None or self._resolved[0] != name:
+            self._resolved = name, resolve_ranker(name, self.seed)
+        return self._resolved[1]
 
     def _prior(self, frame: pd.DataFrame) -> Ranker | None:
         return self.prior_for(self._catalogue(frame))

@@ -75,7 +75,10 @@ class Ranker(ABC):
     @classmethod
     def param_names(cls) -> tuple[str, ...]:
         """The names of the constructor's parameters."""
-        return tuple(p for p in inspect.signature(cls.__init__).parameters if p != "self")
+        # Without one of its own, a class has that of `object`, which takes anything.
+        anything = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        given = inspect.signature(cls.__init__).parameters.values()
+        return tuple(p.name for p in given if p.name != "self" and p.kind not in anything)
 
     @classmethod
     def check_params(cls, params: Mapping[str, Any]) -> None:
@@ -298,12 +301,17 @@ def features(frame: pd.DataFrame, catalogue: Catalogue, ranker_name: str) -> NDA
 
 
 def _with_absent_words(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """The frame, with zeros for words of its knobs that none of its candidates has."""
-    absent = [name for name in names if name.startswith("is.") and name not in frame.columns]
+    """The frame, with zeros for words of its knobs that none of its candidates has.
+
+    What is no number is missing, where training saw nothing but numbers as words of a knob.
+    """
+    values = {"is": 0.0, "number": np.nan}
+    absent = [n for n in names if n.partition(".")[0] in values and n not in frame.columns]
     if not absent:
         return frame
-    knobs = {name.rpartition(".")[0] for name in map(str, frame) if name.startswith("is.")}
-    return frame.assign(**{name: 0.0 for name in absent if name.rpartition(".")[0] in knobs})
+    knobs = {name.split(".")[1] for name in map(str, frame) if name.startswith("is.")}
+    told = [name for name in absent if name.split(".")[1] in knobs]
+    return frame.assign(**{name: values[name.partition(".")[0]] for name in told})
 
 
 def is_number(value: object, low: float = -MAX_FLOAT, high: float = MAX_FLOAT) -> bool:

@@ -15,6 +15,9 @@ from .ranker import READY, Ranker
 ENTRY_POINTS = "frontrunner.rankers"
 
 BUILT_IN = "built in"
+# Of a name that is none: a file that anyone may have written can have one of 100 MB, and to look
+# for what is like it would take gigabytes.
+MOST_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ def ranker_class(name: str) -> type[Ranker]:
     if name in plug_ins:
         return _load(plug_ins[name])
     names = ranker_names()
+    name = name[:MOST_NAME]
     close = difflib.get_close_matches(name, names, n=1)
     guess = f"; did you mean {close[0]!r}?" if close else ""
     raise InputError(f"no ranker {name!r}{guess}", f"known rankers: {', '.join(names)}")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import reprlib
 import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,6 +26,7 @@ FORMAT = 2
 
 _MANIFEST = "manifest.json"
 _LEARNED = "learned/"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 # A fixed time, so that the archive depends on nothing but its content.
 _TIME = (1980, 1, 1, 0, 0, 0)
 
@@ -124,13 +127,13 @@ def _manifest(pieces: Mapping[str, bytes], path: str | Path) -> dict[str, Any]:
         ok = isinstance(manifest["ranker"], str) and isinstance(manifest["params"], dict)
         ok = ok and isinstance(manifest["features"]["version"], int)
         ok = ok and isinstance(manifest["features"]["catalogue"], str)
-        ok = ok and all(isinstance(name, str) for name in manifest["features"]["names"])
+        ok = ok and all(map(_is_shown, manifest["features"]["names"]))
         ok = ok and isinstance(manifest["training"], dict)
     except (KeyError, TypeError, ValueError):
         ok, version = False, None
     if version is not None and version != FORMAT:
         raise InputError(
-            f"{path} has format {version!r}, but this frontrunner reads format {FORMAT}",
+            f"{path} has format {reprlib.repr(version)}, and this frontrunner reads {FORMAT}",
             "train the ranker again",
         )
     if not ok:
@@ -139,6 +142,11 @@ def _manifest(pieces: Mapping[str, bytes], path: str | Path) -> dict[str, Any]:
             COPY_OR_RETRAIN_HINT,
         )
     return dict(manifest)
+
+
+def _is_shown(word: object) -> bool:
+    """Whether it is text that does nothing to a terminal: anyone may have written it."""
+    return isinstance(word, str) and not _CONTROL.search(word)
 
 
 def _catalogue(manifest: Mapping[str, Any], path: str | Path) -> Catalogue:
@@ -153,7 +161,7 @@ def _catalogue(manifest: Mapping[str, Any], path: str | Path) -> Catalogue:
             raise InputError(f"cannot use {path}: {error}") from None
     if kind not in known:
         raise InputError(
-            f"the features of {path} are for {kind!r}, but this frontrunner has "
+            f"the features of {path} are for {reprlib.repr(kind)}, but this frontrunner has "
             f"{', '.join([*known, GENERIC])}"
         )
     now = known[kind]

@@ -18,9 +18,11 @@ GROWTH = 5
 COPY_OR_RETRAIN_HINT = "copy it again, or train another"
 # Each is a step of loops in Python.
 MAX_TREES = 10_000
-# Explaining a score takes time and memory that grow with the square of this. Trees that may grow as
-# they like on 20,000 rows are some 30 deep.
+# Trees that may grow as they like on 20,000 rows are some 30 deep.
 MAX_DEPTH = 512
+# Steps from the root to the leaves of a tree, to all of them together: explaining a score takes
+# some 100 bytes for each. A tree of 20,000 leaves that are 30 deep has 600,000.
+MAX_STEPS = 5_000_000
 
 
 def max_predictor_bytes() -> int:
@@ -78,10 +80,16 @@ def check_trees(
     if (parents != 1).any() or (tree[children] != np.tile(tree[inner], 2)).any():
         raise ValueError("a tree has impossible nodes")
     depth, reached, level = 0, len(roots), roots
+    steps = np.zeros(len(sizes))
     while len(level := level[left[level] != 0]):
         level = np.concatenate([level + left[level], level + right[level]])
         depth, reached = depth + 1, reached + len(level)
         if depth > MAX_DEPTH:
             raise ValueError(f"a tree is deeper than {MAX_DEPTH}")
+        steps += depth * np.bincount(tree[level[left[level] == 0]], minlength=len(sizes))
+        if steps.max() > MAX_STEPS:
+            raise ValueError(
+                f"the leaves of a tree are more than {MAX_STEPS:,} steps from its root"
+            )
     if reached != count:
         raise ValueError("a tree has impossible nodes")

@@ -195,7 +195,7 @@ def _record(
                 raise WorkError("no candidate of it runs here")
         except NoRoomError:
             raise  # no dispatch is the reason
-        except WorkError as error:
+        except (InputError, WorkError) as error:  # of this dispatch: options were checked before
             failed[path.stem] = str(error)
             if len(failed) == len(paths):
                 raise

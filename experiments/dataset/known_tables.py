@@ -9,6 +9,7 @@ hardware counters and what the compiler says, in this order.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -73,7 +74,11 @@ def read_known_table(data: bytes, header: tuple[str, ...], path: Path) -> KnownT
 
 
 def _is_baco(header: tuple[str, ...]) -> bool:
-    return _TIME in header and any(name not in (_TIME, _VALID, *_MEASURED) for name in header)
+    return _TIME in header and bool(_baco_knobs(header))
+
+
+def _baco_knobs(header: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in header if name and name not in (_TIME, _VALID, *_MEASURED))
 
 
 def _is_ktt(header: tuple[str, ...]) -> bool:
@@ -86,7 +91,7 @@ def _baco(data: bytes, path: Path) -> KnownTable:
     columns = Columns(
         time=_TIME,
         unit="ms",
-        knobs=tuple(n for n in table.header if n and n not in (_TIME, _VALID, *_MEASURED)),
+        knobs=_baco_knobs(table.header),
         categorical=tuple(n for n in table.header if n == _CATEGORICAL),
         status=Status(_VALID, ok=(True,)) if _VALID in table.header else None,
     )

@@ -83,7 +83,10 @@ def read_recordings(path: Path, said: tuple[Columns, Path] | None = None) -> lis
     except ValueError as error:
         raise _refused(path, error, "copy it again") from None
     if _may_be_table(text, said is not None):
-        return _of_table(text, path, said)
+        try:
+            return _of_table(text, path, said)
+        except TooLarge as error:
+            raise _refused(path, error, _KNOWN) from None
     content = _json(text, path)
     known = ("results", "cache", RESULTS)
     if not isinstance(content, dict) or content.keys().isdisjoint(known):

@@ -153,10 +153,17 @@ def _taken(result: Mapping[str, Any], measured: Mapping[str, Any], unit: str) ->
         reason=result.get("reason", reason),
         stage=result.get("stage", stage_of(kind)),
         runs=runs,
-        compile_s=math.nan if compilation is None else compilation * second,
-        measure_s=(measuring + others) * second,
+        compile_s=_cost("compiling", math.nan if compilation is None else compilation * second),
+        measure_s=_cost("measuring", (measuring + others) * second),
         origin=result.get(ORIGIN, UNIFORM),
     )
+
+
+def _cost(what: str, seconds: float) -> float:
+    """The seconds that something took, which may not be known."""
+    if seconds < 0 or math.isinf(seconds):
+        raise ValueError(f"{what} takes {seconds} s")
+    return seconds
 
 
 def _plain(configuration: Mapping[str, Any]) -> dict[str, Any]:

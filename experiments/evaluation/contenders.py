@@ -35,6 +35,8 @@ from .holdout import Fold
 SHUFFLE = "shuffle"
 # The prior of an adaptive ranker that has none.
 COLD_PRIOR = "nothing"
+# Said where nothing else is.
+USUAL_PRIOR = "usual"
 # Between a name and its parameters; values in JSON have colons, too.
 _SETTING = re.compile(r":(?=\w+=|\w*$)")
 # They learn to order candidates of any kind.
@@ -111,7 +113,7 @@ class Contender:
         prior = self.params.get("prior")
         if self.files or self.is_cold or prior == 1:
             return False
-        learner = prior if isinstance(prior, str) else self.ranker
+        learner = prior if isinstance(prior, str) and prior != USUAL_PRIOR else self.ranker
         return ranker_class(learner).fit is not Ranker.fit
 
     @property

@@ -87,9 +87,11 @@ def _asked(ranker: Ranker, catalogue: Catalogue | None = None) -> Iterator[Ranke
 
 
 def _said(ranker: Ranker, key: str) -> list[str]:
-    """What its own file says, whoever wrote it."""
+    """What its own file says, whoever wrote it: it is shown, so words are text alone."""
     words = ranker.training_.get(key)
-    return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
+    if not isinstance(words, list):
+        return []
+    return [word for word in words if isinstance(word, str) and word.isprintable()]
 
 
 def trained_devices(ranker: Ranker, catalogue: Catalogue | None = None) -> set[str]:

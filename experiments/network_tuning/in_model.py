@@ -201,6 +201,8 @@ class InModelSearch:
     ) -> Iterator[tuple[str, int, float | None, str]]:
         """What becomes of variants' candidates: dispatch, place, speedup, and why there is none."""
         failed = self._compile([(known[n], at) for one in variants for n, at in one.items()])
+        # Also where there is no time for the model any more: it is not done again.
+        yield from ((name, at, None, reason) for (name, at), reason in failed.items())
         working = [
             {
                 known[n].hot: self._parts[n, at].executable
@@ -215,8 +217,8 @@ class InModelSearch:
                 return
             found = self._try(several, next(compiled), deadline) if several else {}
             for name, at in variant.items():
-                usual = None, failed.get((name, at), UNDECIDED)
-                yield name, at, *found.get(name, usual)
+                if (name, at) not in failed:
+                    yield name, at, *found.get(name, (None, UNDECIDED))
 
     def _compile(
         self, candidates: Sequence[tuple[QueuedDispatch, int]]

@@ -91,6 +91,7 @@ class QueuedDispatch:
     """A dispatch and its candidates.
 
     Attributes:
+        count: how many there are.
         order: in which they are tried.
         digest: of all of them as they are queued, and of the compiler's flags.
         spec: gives a candidate's tuning spec. Of one that cannot be rendered it raises CannotRender
@@ -98,6 +99,7 @@ class QueuedDispatch:
     """
 
     hot: HotDispatch
+    count: int
     order: CandidateOrder
     digest: str
     spec: Callable[[int], TuningSpec]
@@ -185,9 +187,10 @@ def read_logs(
     left_out: set[str] = set()
     others: set[str] = set()
     for outcome in outcomes:
-        if outcome.dispatch not in known:
+        one = known.get(outcome.dispatch)
+        if one is None:
             others.add(outcome.dispatch)
-        elif outcome.queue in ("", known[outcome.dispatch].digest):
+        elif outcome.queue in ("", one.digest) and outcome.candidate < one.count:
             logs[outcome.dispatch].add(outcome)
         else:
             left_out.add(outcome.dispatch)
@@ -281,4 +284,4 @@ def _queued(
     order: CandidateOrder = QueueOrder(len(queue))
     if isinstance(ranker, AdaptiveRanker):
         order = AdaptiveOrder.for_queue(queue, dispatch, ranker, options.seed)
-    return QueuedDispatch(hot, order, digest, spec)
+    return QueuedDispatch(hot, len(queue), order, digest, spec)

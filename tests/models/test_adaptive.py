@@ -283,6 +283,8 @@ def test_it_starts_from_a_file_but_is_neither_trained_nor_saved_with_it(training
     save(create_ranker("shuffle", seed=3), path)
     ranker = create_ranker("adaptive", prior=str(path), explore=0)
     assert list(order(ranker, unseen)) == list(order(load(path), unseen))
+    save(create_ranker("shuffle", seed=4), path)  # by the next batch
+    assert list(order(ranker, unseen)) != list(order(load(path), unseen))
     for use in (lambda: ranker.fit(*training), lambda: save(ranker, tmp_path / "b")):
         with pytest.raises(InputError, match=r"file '.*' as prior can only be used as it is"):
             use()

@@ -81,6 +81,17 @@ def test_words_that_no_candidate_has_are_known(name, params, recorded):
     )
 
 
+@pytest.mark.parametrize(("name", "params"), SMALL)
+def test_words_that_are_no_numbers_any_more_are_known(name, params):
+    modes = np.random.default_rng(0).choice(["1", "2"], 150)
+    frame = kernel(150, 0, mode=modes)
+    ranker = create_ranker(name, **params).fit(frame, np.zeros(150))
+    assert "number.mode" in ranker.catalogue_.names
+    others = kernel(40, 1, mode=np.where(np.arange(40) == 7, "", "2"))
+    assert "number.mode" not in others
+    assert np.isfinite(ranker.score(others)).all()
+
+
 def test_what_is_for_our_targets_refuses_them(recorded):
     frame = recorded[0]
     with pytest.raises(InputError, match="'heuristic' knows nothing of other people's kernels"):

@@ -8,6 +8,7 @@ import pytest
 
 from frontrunner.core.errors import InputError
 from frontrunner.models import (
+    Ranker,
     create_ranker,
     default_ranker,
     list_rankers,
@@ -50,6 +51,23 @@ def test_an_unknown_name_lists_the_known_ones(install):
     with pytest.raises(InputError, match="no ranker 'forst'; did you mean 'forest'") as caught:
         create_ranker("forst")
     assert caught.value.hint == f"known rankers: {', '.join(BUILT_IN)}, widest"
+
+
+def test_a_name_as_long_as_a_file_is_not_looked_for():
+    with pytest.raises(InputError) as caught:
+        create_ranker("a" * 1_000_000)
+    assert len(str(caught.value)) < 200
+
+
+def test_a_ranker_without_a_constructor_has_no_parameters():
+    class Plain(Ranker):
+        name = "plain"
+
+        def score(self, frame):
+            return frame["x"].to_numpy()
+
+    assert Plain.param_names() == ()
+    assert Plain().get_params() == {}
 
 
 def test_an_unknown_parameter_lists_the_valid_ones():

@@ -152,6 +152,11 @@ def test_other_features_are_refused_by_name(file):
     assert "has phase_of_the_moon beyond them" in refusal(file)
 
 
+def test_what_a_terminal_would_obey_is_refused(file):
+    edit_manifest(file, lambda m: m["features"]["names"].append("\x1b[2J"))
+    assert "its manifest.json is missing or damaged" in refusal(file)
+
+
 def test_another_order_of_features_is_refused(file):
     edit_manifest(file, lambda m: m["features"]["names"].reverse())
     assert "another order" in refusal(file)
@@ -159,7 +164,7 @@ def test_another_order_of_features_is_refused(file):
 
 def test_another_format_is_refused(file):
     edit_manifest(file, lambda m: m.update(format=99))
-    assert "format 99, but this frontrunner reads format 2" in refusal(file)
+    assert "format 99, and this frontrunner reads 2" in refusal(file)
 
 
 def test_an_unknown_ranker_and_unknown_parameters_are_refused(file):

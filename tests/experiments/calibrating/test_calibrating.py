@@ -13,7 +13,7 @@ import pytest
 
 import frontrunner as package
 from frontrunner.benchmarks.operations import Matmul, Matvec
-from frontrunner.core import InputError, NoRoomError, WorkError, lock_folder
+from frontrunner.core import InputError, NoRoomError, NotTunableError, WorkError, lock_folder
 from frontrunner.experiments.calibrating import CalibrationResult, api, quick_recording
 from frontrunner.experiments.dataset import Recording
 from frontrunner.experiments.learning import read_cases
@@ -171,13 +171,14 @@ def test_it_stops_before_a_dispatch_that_would_end_too_late(recorded, tmp_path, 
     assert taken[4:] == [("b", 2)]
 
 
-def test_what_cannot_be_recorded_is_left_out_and_told(recorded, tmp_path, monkeypatch):
+@pytest.mark.parametrize("error", [WorkError, NotTunableError])
+def test_what_cannot_be_recorded_is_left_out_and_told(recorded, tmp_path, monkeypatch, error):
     clock, warnings = Clock(monkeypatch), []
 
     def measure(path, number):
         clock.now += 1
         if path.stem == "bad":
-            raise WorkError("it does not compile")
+            raise error("it does not compile")
         return recorded
 
     paths = [Path("bad.mlir"), Path("good.mlir")]
@@ -185,7 +186,7 @@ def test_what_cannot_be_recorded_is_left_out_and_told(recorded, tmp_path, monkey
     assert failed == {"bad": "it does not compile"}
     assert warnings == ["warning: bad is left out: it does not compile"]
     assert len(list(tmp_path.rglob("good.parquet"))) == 2
-    with pytest.raises(WorkError, match="it does not compile"):
+    with pytest.raises(error, match="it does not compile"):
         api._record(paths[:1], tmp_path, measure, 3.5, warnings.append)
 
 

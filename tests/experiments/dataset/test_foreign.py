@@ -298,6 +298,7 @@ REFUSED = {
     "of another kind (ValueError: there is no outcome 'odd')": t4(
         result(KNOBS[0], 3.0, kind="odd")
     ),
+    "compiling takes -0.001 s": t4(result(KNOBS[0], 3.0, times={"compilation": -1})),
     "there is no origin 'luck'": t4(result(KNOBS[0], 3.0, origin="luck")),
     "there is no unit of time 'days'": t4(result(KNOBS[0], 3.0), timeunit="days"),
     "a time must be a number or an error's name, got None": t4(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from frontrunner.core import InputError
+from frontrunner.core.limits import CELL_BYTES, COLUMN_CELLS, limit_bytes
 from frontrunner.experiments.dataset import (
     is_known_table,
     looks_like_recording,
@@ -235,7 +236,24 @@ def test_they_are_known_by_their_first_line(text: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["compute_time,energy\n1,2\n", "x,y,time\n1,2,3\n", "module {}\n", "", "Kernel name,x\n"],
+    [
+        "compute_time,energy\n1,2\n",
+        ",compute_time\n0,1.5\n",
+        "x,y,time\n1,2,3\n",
+        "module {}\n",
+        "",
+        "Kernel name,x\n",
+    ],
 )
 def test_others_are_not(text: str, tmp_path: Path) -> None:
     assert not is_known_table(write(tmp_path / "file", text))
+
+
+def test_a_table_whose_recording_would_not_fit_is_refused(tmp_path: Path) -> None:
+    """A recording has columns beyond those of its table."""
+    rows = "".join(f"{row},1.5\n" for row in range(3000))
+    path = write(tmp_path / "spmm_2630.csv", f"tile,compute_time\n{rows}")
+    says = pytest.raises(InputError, match="values, which take more than")
+    with limit_bytes((3000 + COLUMN_CELLS) * 4 * CELL_BYTES), says as caught:
+        read_recordings(path)
+    assert "--max-bytes" in (caught.value.hint or "")

@@ -379,6 +379,10 @@ def test_where_a_fold_leaves_nothing_to_learn_from_that_is_said():
     assert list(contender_notes(find_contenders("adaptive:prior=nothing"), CASES, folds)) == []
 
 
+def test_the_usual_prior_learns_as_if_none_was_named():
+    assert Contender("adaptive", "adaptive", {"prior": "usual"}).learns
+
+
 def test_what_searches_is_limited_to_what_was_recorded():
     folds = make_folds(CASES, "problem")
     (note,) = contender_notes(find_contenders("tpe,genetic,adaptive"), CASES, folds)

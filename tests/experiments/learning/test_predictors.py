@@ -270,7 +270,7 @@ def test_a_problem_and_a_device_are_known_together_only_if_one_part_knows_both()
 
 
 def test_what_a_foreign_file_says_may_be_anything() -> None:
-    one = ranker(devices=3, archs={"a": 1}, problems=["p", 4, None])
+    one = ranker(devices=3, archs={"a": 1}, problems=["p", 4, None, "\x1b[2J"])
     assert problems_trained_on(one, [("p", "a chip")]) == set()
     assert [training_values(one, key) for key in ("devices", "archs", "problems", "none")] == [
         [], [], ["p"], [],

@@ -137,7 +137,7 @@ class World:
 
         given = [replace(hot(n), members=self.members.get(n, (n,))) for n in names]
         queued = [
-            QueuedDispatch(h, self.order(), "d", partial(spec, name=h.name))  # type: ignore[arg-type]
+            QueuedDispatch(h, COUNT, self.order(), "d", partial(spec, name=h.name))  # type: ignore[arg-type]
             for h in given
         ]
         return search.search(queued, time.monotonic() + seconds, 2)
@@ -218,6 +218,26 @@ def test_what_does_not_compile_is_in_no_model(world: World) -> None:
     assert world.reasons() == {"b-0": "a tile is too large"}
     assert world.assembled[:2] == [("a-0", "c-0"), ("a-1", "b-1", "c-1")]
     assert found["a"].best == (0,)
+
+
+def test_what_does_not_compile_is_logged_where_the_time_is_up(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A candidate of the second variant, which there is no time to put together any more."""
+    world.refused = {"a-1"}
+    # Before the second variant it is looked six times.
+    clock = iter([0.0] * 6)
+    monkeypatch.setattr(in_model.time, "monotonic", lambda: next(clock, 1e9))
+    world.search(seconds=1e6, names=("a", "b"))
+    assert world.reasons() == {"a-1": "a tile is too large"}
+
+
+def test_a_place_beyond_the_queue_is_no_candidate_of_it(world: World) -> None:
+    """As of an older version, which logged no queue."""
+    world.times = {"a-1": 50.0}
+    beyond = {"dispatch": "a", "candidate": COUNT, "speedup": 9.0, "reason": ""}
+    (world.folder / "log.jsonl").write_text(f"{json.dumps(beyond)}\n")
+    assert world.search()["a"].best == (1,)
 
 
 def test_a_dispatch_that_compiles_for_long_sits_out(world: World) -> None:

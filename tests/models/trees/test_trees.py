@@ -342,6 +342,18 @@ def test_trees_too_deep_to_explain_are_refused():
         )
 
 
+def test_trees_with_too_many_long_paths_to_explain_are_refused():
+    """A chain that ends in a tree all of whose leaves are as deep."""
+    chain, full = 300, 2**15
+    nodes = np.arange(2 * full - 1)
+    # The last node of the chain has the full tree, whose children follow from its own numbers.
+    left = np.concatenate([np.tile([1, 0], chain), np.where(nodes < full - 1, nodes + 1, 0)])
+    right = np.concatenate([np.tile([2, 0], chain), np.where(nodes < full - 1, nodes + 2, 0)])
+    rest = {n: np.ones(len(left)) for n in ("feature", "threshold", "missing", "value", "cover")}
+    with pytest.raises(ValueError, match="more than 5,000,000 steps from its root"):
+        Trees.make(size=[len(left)], left=left, right=right, importance=np.ones(FEATURES), **rest)
+
+
 @pytest.mark.parametrize("change", ["cut", "missing"])
 def test_damaged_pieces_are_refused(change):
     pieces = Trees.make(**SOUND).encode()
