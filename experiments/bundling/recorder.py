@@ -33,6 +33,7 @@ from ...core import (
     check_inside,
     check_no_links,
     check_utf_8,
+    iree_versions,
 )
 from ...search import PIPELINE, Dispatch, Target, build_spaces
 from ...search.enumeration import sample
@@ -260,6 +261,7 @@ def _check_found(
             f"problem ({was.problem.label})": was.problem != dispatch.problem,
             **_target_differences(was.target, dispatch.target),
             **_device_differences(was, options, devices),
+            f"compiler ({was.compiler})": was.compiler != iree_versions()["iree-base-compiler"],
             f"seed ({was.seed})": was.seed != options.seed,
             **drawn_differences(was.drawn or _as_found(found, options), drawn),
             f"number of candidates ({candidates})": _other_number(candidates, options, dispatch),

@@ -21,7 +21,15 @@ from ...benchmarks.measuring import (
     minutes_to_seconds,
 )
 from ...benchmarks.operations import write_operations
-from ...core import InputError, NoRoomError, Notify, WorkError, lock_folder, make_folder
+from ...core import (
+    InputError,
+    NoRoomError,
+    Notify,
+    WorkError,
+    iree_versions,
+    lock_folder,
+    make_folder,
+)
 from ...models import create_ranker, ready_rankers, save
 from ...search import Target
 from ...search.reading import read_dispatch
@@ -141,7 +149,7 @@ def calibrate(
 
 
 def _check_machine(target: Target, devices: Sequence[str], folder: Path) -> None:
-    """Refuses what is no CPU, and recordings of another machine."""
+    """Refuses what is no CPU, and recordings of another machine, or by another compiler."""
     if RANKER not in ready_rankers(target):
         raise InputError(
             f"{target.arch} is no CPU, and only CPUs are calibrated",
@@ -151,13 +159,16 @@ def _check_machine(target: Target, devices: Sequence[str], folder: Path) -> None
     check_uris(uris)
     check_drivers(uris, target.drivers, target.arch)
     here = {fingerprint(uri) for uri in uris}
+    compiler = iree_versions()["iree-base-compiler"]
     for case in read_cases(passes) if (passes := _passes(folder)) else ():
         was = case.recording.provenance
-        if was.target != target or {*was.devices.values()} != here:
+        other = was.target != target or {*was.devices.values()} != here
+        if other or was.compiler != compiler:
             arch = was.target.arch if was.target else "another target"
             raise InputError(
-                f"{folder} has recordings of {', '.join(was.devices.values())} ({arch}), and this "
-                f"is {', '.join(sorted(here))} ({target.arch})",
+                f"{folder} has recordings of {', '.join(was.devices.values())} ({arch}, IREE "
+                f"{was.compiler}), and this is {', '.join(sorted(here))} ({target.arch}, IREE "
+                f"{compiler})",
                 "name another folder",
             )
 

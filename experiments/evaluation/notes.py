@@ -61,6 +61,12 @@ def sample_notes(results: pd.DataFrame) -> Iterator[str]:
             f"of {count_of(chosen, 'recording')}, what orders and a search chose was measured, "
             "too: random order draws from the uniform sample alone, other rankers from all"
         )
+    without = results[(results.difficulty == 0) & ~results.default_wins].case.nunique()
+    if without:
+        yield (
+            f"in {count_of(without, 'recording')}, no candidate of the uniform sample is "
+            "near-optimal: random order counts as one more than it has, the least that it takes"
+        )
 
 
 def contender_notes(

@@ -453,7 +453,7 @@ def on_another_chip(uri: str) -> str:
     return f"{uri} on another chip"
 
 
-def test_a_recording_of_another_chip_is_not_this_ones(
+def test_a_recording_of_another_chip_or_compiler_is_not_this_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Many run the same code, such as that of an A100."""
@@ -461,6 +461,10 @@ def test_a_recording_of_another_chip_is_not_this_ones(
     given, rest = options(out, budget=Budget(1)), (Observer(), silent)
     record_dispatch(given, PLAIN, ("local-sync",), *rest)
     assert not record_dispatch(given, PLAIN, (), *rest).new
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "iree_versions", lambda: {"iree-base-compiler": "9.9"})
+        with pytest.raises(InputError, match=r"of another compiler \(.*\)$"):
+            record_dispatch(given, PLAIN, (), *rest)
     monkeypatch.setattr(module, "fingerprint", on_another_chip)
     for devices in ((), ("local-sync",)):
         with pytest.raises(InputError, match=r"of another device \(local-sync on .*\)$"):

@@ -74,6 +74,10 @@ def test_from_nothing_to_a_predictor_that_learns_more_later(
     assert not knobs_of(path) <= knobs_of(passes[1] / path.name), "another seed"
 
     before = out.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(api, "iree_versions", lambda: {"iree-base-compiler": "9.9"})
+        with pytest.raises(InputError, match=r"has recordings of .*, IREE 9\.9\)$"):
+            package.calibrate(out, minutes=0.001, quiet=True)
     monkeypatch.setattr(api, "fingerprint", lambda uri: f"{uri} on another machine")
     with pytest.raises(InputError, match=r"here.recordings has recordings of .* another machine"):
         package.calibrate(out, minutes=0.001, quiet=True)

@@ -15,6 +15,7 @@ def table(devices: int, problems: int, seeds: int = 1, effect: float = 0.0) -> p
     rows = [
         {"device": f"d{d}", "family": "f", "problem": f"p{p}", "case": f"p{p} d{d}", "seed": s}
         | {"value": p + effect * d, "default_wins": False, "candidates": 9, "measured": 9}
+        | {"difficulty": 0.1}
         for d in range(devices)
         for p in range(problems)
         for s in range(seeds)
@@ -77,6 +78,15 @@ def test_what_is_said_of_few_devices():
 def test_cases_where_the_default_wins_are_told():
     rows = table(1, 20).assign(default_wins=lambda x: x.problem.isin(["p3", "p4"]))
     assert list(data_notes(rows, "problem"))[-1].startswith("the default wins: 2 cases, where it")
+
+
+def test_where_random_order_finds_nothing_is_told():
+    rows = table(1, 20).assign(
+        difficulty=lambda x: np.where(x.problem.isin(["p3", "p4", "p5"]), 0.0, 0.1),
+        default_wins=lambda x: x.problem == "p5",
+    )
+    told = [note for note in data_notes(rows, "problem") if "no candidate of the uniform" in note]
+    assert [note.split(",")[0] for note in told] == ["in 2 recordings"]
 
 
 def test_the_interval_of_a_mean_is_that_of_its_standard_error():
