@@ -152,6 +152,10 @@ def _dump(
             continue
         stem = model.stem if len(texts) == 1 else f"{model.stem}-{number}"
         path = folder / f"{stem}.mlir"
+        if path.exists():
+            raise UsageError(
+                f"the final specs of two models would be {path}", "name another --dump for each"
+            )
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text.encode())
         output.notify(f"the final spec of {model} is written to {path}")

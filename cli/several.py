@@ -82,7 +82,8 @@ def dispatches_of(files: Sequence[Path], functions: Sequence[str]) -> list[Named
     for name, times in Counter(dispatch_name(*one) for one in found).items():
         if times > 1:
             raise UsageError(
-                f"{times} dispatches are called {name}", "rename a file, or tune them one at a time"
+                f"{times} dispatches are called {name}",
+                "rename a file, or a function, or give them one at a time",
             )
     return found
 

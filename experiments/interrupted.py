@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..core import ResumableError
+
+_GO_ON = "continue with --resume "
+
 
 class RunInterrupted(KeyboardInterrupt):
     """Ctrl-C, and what was kept of the work.
@@ -22,13 +26,24 @@ class RunInterrupted(KeyboardInterrupt):
 
 def resume_remedy(folder: Path) -> str:
     """What to do where there was no room to write what a folder holds."""
-    return f"make room, then continue with --resume {shlex.quote(str(folder))}"
+    return f"make room; {_GO_ON}{shlex.quote(str(folder))}"
 
 
 @contextmanager
-def resumable(folder: Path) -> Iterator[None]:
-    """Turns Ctrl-C into `RunInterrupted`, which names the folder to go on in."""
+def resumable(folder: Path, *, by_option: bool = False) -> Iterator[None]:
+    """Has what ends work from outside name the folder to go on in; Ctrl-C is a `RunInterrupted`.
+
+    Args:
+        by_option: whether the command goes on there with `--resume`.
+    """
     try:
         yield
     except KeyboardInterrupt:
         raise RunInterrupted(folder) from None
+    except ResumableError as error:
+        if by_option:
+            # A run that is part of this one has named its own.
+            known = error.hint.partition(_GO_ON)[0].removesuffix("; ")
+            go_on = f"{_GO_ON}{shlex.quote(str(folder))}"
+            error.hint = f"{known}; {go_on}" if known else go_on
+        raise

@@ -6,6 +6,7 @@ python matmul.bundle --device cuda://0 --device cuda://1 --out results.jsonl
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -264,6 +265,8 @@ def _parser() -> argparse.ArgumentParser:
 def main() -> int:
     """Runs the bundle that this module was started from; returns the exit code."""
     given = _parser().parse_args()
+    # As Ctrl-C: schedulers of machines that are lent send it when the time is up.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     bundle = Path(__file__).parents[3]
     try:
         budget = Budget(given.budget, minutes_to_seconds(given.minutes))

@@ -34,8 +34,9 @@ class ReportNotWritten(WorkError):
         report: its figures.
     """
 
-    def __init__(self, error: WorkError, report: Report) -> None:
-        super().__init__(str(error), error.hint)
+    def __init__(self, error: WorkError, report: Report, beside: Path) -> None:
+        kept = f"another folder in {beside}, where finished parts are kept"
+        super().__init__(str(error), f"make room, or name {kept}")
         self.report = report
 
 
@@ -152,7 +153,7 @@ def evaluate(
                 )
             tracker.prepare()
             report = Report.of(evaluation, asked, holdout=holdout, seed=seed, notes=notes)
-            report = _write(report, folder, notify)
+            report = _write(report, folder, beside, notify)
             finished.remove()
             track_report(report, tracker)
     except KeyboardInterrupt:  # also while the tracker writes, which it does at the end
@@ -168,12 +169,16 @@ def _opened(address: str | None, notify: Notify) -> AbstractContextManager[Clust
     return nullcontext() if address is None else open_cluster(address, (), (), notify)
 
 
-def _write(report: Report, out: Path | None, notify: Notify) -> Report:
-    """The report with its folder, after warning of pictures that cannot be drawn."""
+def _write(report: Report, out: Path | None, beside: Path, notify: Notify) -> Report:
+    """The report with its folder, after warning of pictures that cannot be drawn.
+
+    Args:
+        beside: where finished parts are.
+    """
     try:
         folder, missing = write_report(report, out)
     except WorkError as error:
-        raise ReportNotWritten(error, report) from error
+        raise ReportNotWritten(error, report, beside) from error
     for text in missing:
         notify(f"warning: {text}")
     return replace(report, out=folder)

@@ -227,17 +227,24 @@ def _send(
     """As `_carry_out`, by the workers of a cluster, through joblib's Dask backend."""
     with cluster.as_joblib_backend(data) as threads:
         # One by one: pieces take seconds, and what they take differs too much to be put together.
-        found = Parallel(batch_size=1, return_as="generator")(
-            delayed(_run_with_threads)(threads, data, task) for task in tasks
+        found = Parallel(batch_size=1, return_as="generator_unordered")(
+            delayed(_run_numbered)(number, threads, data, task) for number, task in enumerate(tasks)
         )
-        for task, result in zip(tasks, found, strict=True):
-            on_done(task, result)  # kept, whatever becomes of the others
-            yield result
+        waiting: dict[int, Result] = {}
+        following = 0
+        for number, result in found:
+            on_done(tasks[number], result)  # kept, whatever becomes of the others
+            waiting[number] = result
+            while following in waiting:
+                yield waiting.pop(following)
+                following += 1
 
 
-def _run_with_threads(threads: int, data: EvaluationData, task: EvaluationTask) -> Result:
+def _run_numbered(
+    number: int, threads: int, data: EvaluationData, task: EvaluationTask
+) -> tuple[int, Result]:
     with threadpool_limits(threads):
-        return run_task(data, task)
+        return number, run_task(data, task)
 
 
 def _check_trainable(contender: Contender, folds: Sequence[Fold], holdout: str) -> None:

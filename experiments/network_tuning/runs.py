@@ -90,7 +90,7 @@ def start_network_run(
     with (
         _opened(options, notify) as (mlir, network, weighted),
         open_new_folder(options) as folder,
-        resumable(folder.path),
+        resumable(folder.path, by_option=True),
     ):
         session = _Session(started, 60 * options.minutes)
         return _tune(mlir, network, folder, weighted, session, make_observer, notify)
@@ -135,7 +135,7 @@ def resume_network_run(
     session = _Session(started, 60 * given.minutes, before=done)
     with (
         lock_folder(path),
-        resumable(path),
+        resumable(path, by_option=True),
         _opened(options, notify) as (mlir, network, weighted),
     ):
         return _tune(mlir, network, folder, weighted, session, make_observer, notify)

@@ -191,12 +191,13 @@ def profile(
         asked = [p.only(options.libraries) for p in planned if p.generated.name in names]
         with log, closing(make_progress(quiet=quiet)) as progress:
             try:
-                make_missing_rows(asked, options, log, progress)
+                try:
+                    make_missing_rows(asked, options, log, progress)
+                finally:
+                    if rows := current_rows(planned, log) + others:
+                        write_tables(rows, out, about)
             except KeyboardInterrupt:
                 raise RunInterrupted(out if log.has_records else None) from None
-            finally:
-                if rows := current_rows(planned, log) + others:
-                    write_tables(rows, out, about)
             failures = options.failures if options.failures.is_dir() else None
             made = tuple(current_rows(asked, log))
             return ProfileResult(made, out, failures, log.peak, about)

@@ -42,6 +42,7 @@ from ...core import (
     WorkError,
     first_line,
     physical_cores,
+    write_atomically,
 )
 from ...search import target_flags
 from ...search.reading import READER
@@ -256,11 +257,11 @@ class Bench:
             module.unlink(missing_ok=True)
             log.unlink(missing_ok=True)
             if compiled.kind == OK:
-                shutil.copyfile(compiled.executable, module)
+                write_atomically(module, compiled.executable.read_bytes())
             else:
-                log.write_text(f"{compiled.reason}\n{compiled.log}\n", encoding="utf-8")
-        except OSError as error:
-            self._observer.notify(f"{module} cannot be written: {error.strerror}")
+                write_atomically(log, f"{compiled.reason}\n{compiled.log}\n".encode())
+        except (OSError, WorkError) as error:
+            self._observer.notify(f"{module} is not kept: {first_line(error)}")
 
     def _compared(self, one: PlannedRows, module: RunnableModule, library: str) -> Row:
         """The row of another library."""

@@ -112,7 +112,7 @@ def start_run(
             check_report_folder(options.keep_failures, run.dispatch)
         folder = RunFolder.create(options.out, options.name, run_files(run))
         options = replace(run.manifest.options, out=folder.path)
-        with resumable(folder.path):
+        with resumable(folder.path, by_option=True):
             session = Session(
                 folder,
                 options,
@@ -208,7 +208,7 @@ def resume_run(
         keep_valid=keep_valid,
         tracked=tracked,
     )
-    with resumable(path):
+    with resumable(path, by_option=True):
         if changed is None and (finished := session.read_finished()) is not None:
             return finished
         _check_runner(path, make_runner, own=found.manifest.own_runner)

@@ -119,6 +119,10 @@ def _read(module: ir.Module, name: str) -> _Spec:
         )
     passes, match, rewrites = _read_entry_point(sequences.pop(entries[0]), name)
     rewriting = {_collected_by(sequences[action], name): action for action in rewrites}
+    if len(rewriting) < len(rewrites):
+        raise InputError(
+            f"{name} cannot be linked: it rewrites twice what one matcher finds", _HINT
+        )
     named: list[tuple[str, str, bool]] = []
     if match is not None:
         both = (_names(match.attributes[what]) for what in ("matchers", "actions"))

@@ -78,9 +78,13 @@ def choose(text: bytes, name: str, function: str | None) -> Chosen:
             "choose with --function NAME" if there else "give one that runs the dispatch",
         )
     if function is not None and there.count(function) != 1:
-        many = f"{there.count(function)} functions" if function in there else "no function"
+        if function in there:
+            raise InputError(
+                f"{name} holds {there.count(function)} functions {function!r}",
+                "rename one, or put the parts into files of their own",
+            )
         raise InputError(
-            f"{name} holds {many} {function!r}", f"there are: {', '.join(there) or 'none'}"
+            f"{name} holds no function {function!r}", f"there are: {', '.join(there) or 'none'}"
         )
     index = 0 if function is None else there.index(function)
     module, op, part = found[index]

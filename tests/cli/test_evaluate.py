@@ -351,6 +351,7 @@ def test_a_folder_that_cannot_be_written_leaves_what_is_done(frontrunner, record
     ran = frontrunner("evaluate", recordings, "--rankers", "heuristic", "--out", "made", *QUICK)
     assert ran.code == 1
     assert "cannot write to made: No space left on device" in ran.err
+    assert "make room, or name another folder in ., where finished parts are kept" in ran.err
     (kept,) = Path().iterdir()
     assert kept.name.startswith(".evaluation-")
 

@@ -16,6 +16,7 @@ import pytest
 from frontrunner.benchmarks.compiling import CompilePool
 from frontrunner.benchmarks.measuring import CompileOutcome
 from frontrunner.benchmarks.operations import Attention, Matmul
+from frontrunner.core import NoRoomError
 from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.profiling import bench
 from frontrunner.experiments.profiling.generation import write_dispatches
@@ -239,6 +240,18 @@ def test_compiling_alone_keeps_modules_and_logs(frontrunner, folder):
     assert "holds a profile with another" in again.err
     refused = frontrunner("profile", folder, "--compile", "--device", "local-sync", "--force")
     assert refused.code == 2 and "which runs nothing" in refused.err
+
+
+def test_a_module_that_there_is_no_room_for_is_told_and_not_there(frontrunner, folder, monkeypatch):
+    def full(path, data):
+        raise NoRoomError(f"cannot write {path}: No space left on device", "make room")
+
+    monkeypatch.setattr(bench, "write_atomically", full)
+    given = ("--compile", "--keep-vmfb", "--dispatches", "matmul", "--json")
+    ran = frontrunner("profile", folder, *given)
+    assert [r["outcome"] for r in json.loads(ran.out)["rows"]] == ["ok"]
+    assert "default.vmfb is not kept: cannot write" in ran.err
+    assert not list(folder.rglob("*.vmfb"))
 
 
 @pytest.mark.usefixtures("latin_1")

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from frontrunner.cli.space import split_sample
+from frontrunner.search.enumeration import Count
 
 MATMUL = """
 func.func @matmul(%a: tensor<32x64xf32>, %b: tensor<64x48xf32>) -> tensor<32x48xf32> {
@@ -103,6 +104,20 @@ def test_more_than_a_table_takes_is_refused(matmul, frontrunner, tmp_path, monke
     assert ran.code == 2
     assert ran.err.splitlines()[-2].endswith("candidates are too many for one table")
     assert ran.err.splitlines()[-1] == "hint: take a sample: --limit N, at most 5"
+    assert list(tmp_path.iterdir()) == [matmul]
+
+
+@pytest.mark.parametrize("arguments", [["--limit", "6"], ["--out", "all.parquet"]])
+def test_all_of_a_space_that_is_drawn_from_are_refused(
+    matmul, frontrunner, tmp_path, monkeypatch, arguments
+):
+    """To meet the last of millions by chance takes hours."""
+    monkeypatch.setattr("frontrunner.search.enumeration.count", lambda _: Count(10, exact=False))
+    monkeypatch.chdir(tmp_path)
+    ran = frontrunner("space", matmul, *arguments)
+    assert ran.code == 2
+    assert ran.err.splitlines()[-1] == "hint: take a sample: --limit N, at most 5"
+    assert frontrunner("space", matmul, "--limit", "5").code == 0
     assert list(tmp_path.iterdir()) == [matmul]
 
 

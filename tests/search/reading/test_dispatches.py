@@ -211,7 +211,7 @@ def test_reads_what_was_dumped_of_a_function_whose_name_mlir_quotes(
     [
         ("znver4", "znver3"),
         ("x86-64", "aarch64"),
-        ("znver5", "host"),
+        ("aarch64", "host"),  # whichever this is, it has a name of its own
         ("gfx1100", "mi300x"),
         ("sm_86", "a100"),
         ("sm_80", "gfx942"),

@@ -60,6 +60,15 @@ def test_one_of_several_is_chosen_by_its_name(write, between):
     assert error.value.hint == "there are: one, two"
 
 
+def test_parts_whose_functions_have_one_name_are_refused_with_a_way_out(write):
+    path = write(
+        PRODUCT.format(name="main", k=16) + "// -----\n" + PRODUCT.format(name="main", k=32)
+    )
+    with pytest.raises(InputError, match="holds 2 functions 'main'") as error:
+        read_dispatch(path, function="main")
+    assert error.value.hint == "rename one, or put the parts into files of their own"
+
+
 def test_parts_that_do_not_parse_are_passed_over(write):
     path = write("not MLIR\n// -----\n" + PRODUCT.format(name="one", k=16))
     assert functions_of(path) == ()
