@@ -18,7 +18,7 @@ from ..reading import NETWORK_TIMEOUT, Network
 from .merge import CHECKED_MARK, MARK
 from .specs import LinkedSpec
 
-Request = tuple[str, tuple[str, ...], Path]
+Request = tuple[str, tuple[str, ...], Path | None]
 
 # What the specs that the compiler comes with leave on the ops that they configure.
 _DEFAULT_SPECS_MARK = "__tuning_spec_applied__"
@@ -81,11 +81,23 @@ def find_break(model: Network, linked: LinkedSpec) -> str:
         try:
             _configure("build", model, spec)
         except InputError as failure:
-            return str(failure)
+            return f"{failure}{_also_without(model)}"
     return ""
 
 
-def _configure(handler: str, model: Network, spec: Path, *flags: str) -> Any:
+def _also_without(model: Network) -> str:
+    """What is said of a model that does not compile without the specs, either; else empty.
+
+    Only the last steps tell: of layer norms at O3, that they exceed the stack.
+    """
+    try:
+        _configure("build", model, None)
+    except InputError:
+        return " (nor does it without the specs)"
+    return ""
+
+
+def _configure(handler: str, model: Network, spec: Path | None, *flags: str) -> Any:
     request = (model.source, (*model.target.flags, *flags), spec)
     failed = "the specs cannot be applied"
     with (

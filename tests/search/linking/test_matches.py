@@ -128,4 +128,15 @@ def test_a_spec_that_breaks_a_model_under_other_flags_is_told(
     linked = link_specs([spec])
     plain, tiled = (read_network(DATA / "matmul.mlir", iree_flags=f) for f in ((), TILED))
     assert find_break(plain, linked) == ""
-    assert "failed to build pass pipeline" in find_break(tiled, linked)
+    broken = find_break(tiled, linked)
+    assert "failed to build pass pipeline" in broken and "without the specs" not in broken
+
+
+def test_a_model_that_compiles_no_better_without_the_specs_is_told(
+    dispatch: Callable[[str], Dispatch], tmp_path: Path
+) -> None:
+    given, spec = dispatch("matmul"), tmp_path / "spec.mlir"
+    spec.write_text(spec_text(spec_of(given, given.default)))
+    flags = ("--iree-llvmcpu-embedded-linker-path=/nowhere",)
+    model = read_network(DATA / "matmul.mlir", iree_flags=flags)
+    assert find_break(model, link_specs([spec])).endswith("(nor does it without the specs)")
