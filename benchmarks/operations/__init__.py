@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .matmul import Matmul, Matvec
     from .operation import MAX_SIZE, Operation, write_operations
     from .presets import PRESETS
-    from .steps import STEPS
+    from .steps import STEPS, tensor
     from .types import Types, narrow, parse_types
 else:
     __getattr__ = exports(__name__)
@@ -34,5 +34,6 @@ __all__ = [
     "narrow",
     "parse_types",
     "read_commands",
+    "tensor",
     "write_operations",
 ]

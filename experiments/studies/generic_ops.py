@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...benchmarks.operations import tensor
 from ...search import TensorType
 
 LOWEST = "0xFF800000"  # minus infinity
@@ -34,12 +35,12 @@ class GenericOp:
 
     def mlir(self) -> str:
         index, type_ = self.output
-        dtype, out = type_.dtype, _tensor(type_)
+        dtype, out = type_.dtype, tensor(type_)
         maps = [
             f"affine_map<({_list(self.loops)}) -> ({i})>" for i, _ in (*self.inputs, (index, 0))
         ]
         loops = ['"reduction"' if loop in self.reduced else '"parallel"' for loop in self.loops]
-        kinds = [_tensor(t) for _, t in self.inputs]
+        kinds = [tensor(t) for _, t in self.inputs]
         names = [f"%in{n}" for n in range(len(kinds))]
         values = [f"%x{n}: {t.dtype}" for n, (_, t) in enumerate(self.inputs)]
         lines = [f"%empty = tensor.empty() : {out}"]
@@ -62,10 +63,6 @@ class GenericOp:
         arguments = _list(f"{name}: {kind}" for name, kind in zip(names, kinds, strict=True))
         body = "".join(f"  {line}\n" for line in lines)
         return f"func.func @{self.name}({arguments}) -> {out} {{\n{body}}}\n"
-
-
-def _tensor(of: TensorType) -> str:
-    return f"tensor<{''.join(f'{size}x' for size in of.shape)}{of.dtype}>"
 
 
 def _list(words: Iterable[str]) -> str:
