@@ -105,13 +105,19 @@ def winner_error(winner: FinalistResult | None, finals: Finals) -> str:
 
     Older versions accepted by the median; whom today's accepts, they would have.
     """
-    if winner is None or (
-        winner in finals.standings
-        and winner.interval[0] > 1.0
-        and winner.speedup > 1.0 + finals.noise_floor
-    ):
+    if winner is None:
         return ""
-    return f"candidate {winner.index + 1} did not beat the default beyond noise"
+    if (
+        winner not in finals.standings
+        or winner.interval[0] <= 1.0
+        or winner.speedup <= 1.0 + finals.noise_floor
+    ):
+        return f"candidate {winner.index + 1} did not beat the default beyond noise"
+    # The winner is the last that was tried, so both are of its rounds.
+    before_us = winner.baseline_us or finals.baseline_us
+    if not math.isclose(before_us, finals.baseline_us, rel_tol=ROUNDING):
+        return f"a default of {finals.baseline_us:g} us does not follow from {before_us:g} us"
+    return ""
 
 
 def speedup_error(

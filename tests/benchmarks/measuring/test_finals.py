@@ -311,6 +311,8 @@ def test_the_fastest_that_is_right_wins_with_the_figures_of_its_own_rounds() -> 
     assert winner == runner.own[0].standings[0]
     assert 1 not in {one.index for one in told.standings}  # it is fast, and wrong
     assert winner in told.standings and winner_error(winner, told) == finals_error(told) == ""
+    edited = replace(told, baseline_us=2 * told.baseline_us)
+    assert "a default of 235.906 us does not follow from 117.953" in winner_error(winner, edited)
     assert told.noise_floor == runner.own[0].noise_floor
     assert runner.asked == [0, 1, 2, 3]
     assert runner.verified == [(1, "spec of 1 at 3.3"), (0, "spec of 0 at 1.7")]

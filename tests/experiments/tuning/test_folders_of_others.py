@@ -319,6 +319,9 @@ def test_a_spec_that_is_not_the_winners_is_refused(run: Path, refused: Callable[
         won |= {"winner": first["index"] + 1, "finalists": [half], "noise_floor": 0.1}
         edit(run / "result.json", lambda r: r.update(won))
     (run / "spec.mlir").write_text("module {}\n")
+    edit(run / "result.json", RESULT["does not follow from"])
+    assert "a default of" in refused("tune", "--resume", run)
+    edit(run / "result.json", lambda r: r.update(baseline_us=r["baseline_us"] / 40.4))
     other = {"pipeline": "DoubleTilingExpert", "knobs": {"vec_n": 3}}
     edit(run / "result.json", lambda r: r.update(configuration=other))
     assert "its knobs are not those of candidate" in refused("tune", "--resume", run)
