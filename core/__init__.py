@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         usable_cores,
     )
     from .plug_ins import brought_by, entries_of, load_named_values, load_plug_in
+    from .shared_lock import SharedLock
     from .temporary import check_free_space, in_temporary_folder, temporary_folder
     from .threads import merge_in_threads
     from .tools import run_program, run_tool
@@ -123,6 +124,7 @@ __all__ = [
     "Notify",
     "Progress",
     "ResumableError",
+    "SharedLock",
     "SpecRefusedError",
     "TooLarge",
     "UnknownFlagError",

@@ -11,15 +11,15 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from concurrent.futures import wait as wait_for
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from ...core import InputError, WorkError, first_line
-from .connecting import CALL_SECONDS, CONNECT_SECONDS, connect_client, other_version
+from .connecting import CALL_SECONDS, CONNECT_SECONDS, connect_client, exposure_of, other_version
 from .messages import (
     MARK,
     Answer,
@@ -39,7 +39,6 @@ AGAIN_SECONDS, ALONE_SECONDS = 5.0, 300.0
 LOOK_SECONDS = 1.0
 # What is larger is sent in so many pieces that neither side holds more of it.
 PIECE_BYTES = 16 << 20
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 Found = TypeVar("Found")
 
@@ -63,12 +62,8 @@ class Cluster:
         # It writes what it meets of lost connections, with tracebacks: we tell that in a line.
         self._silence = ExitStack()
         self._silence.enter_context(silence_logging_cmgr(logging.CRITICAL))
-        where = urlsplit(self.address)
-        if where.scheme == "tcp" and where.hostname not in _LOOPBACK:
-            warn(
-                f"{self.address} is plain TCP: whoever reaches it can run code on its workers; "
-                f"see SECURITY.md for TLS"
-            )
+        if exposed := exposure_of(self.address):
+            warn(exposed)
         if other := other_version(self._client):
             warn(other)
         self._priority = PRIORITY.get()
@@ -241,6 +236,11 @@ class Cluster:
         except KilledWorker as error:
             raise WorkError(
                 f"workers died of it: {first_line(error)}", "see to their memory"
+            ) from error
+        except (CancelledError, OSError, TimeoutError) as error:
+            told = first_line(error) or type(error).__name__
+            raise WorkError(
+                f"{self.address} was lost: {told}", "see to it; the same command goes on"
             ) from error
 
     def wait(self, seconds: float) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from ...core import InputError, extra_hint, first_line
 
@@ -19,6 +20,7 @@ MOST_CALLS = 16_384
 # For a connection to a worker that the scheduler knows of: busy ones, asked by a thousand devices
 # at once, took more than 5.
 CALL_SECONDS = 60.0
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _HINT = (
     "start one with `frontrunner worker --serve --jobs N`, and others with "
     "`frontrunner worker --join ADDRESS --device URI`"
@@ -65,3 +67,14 @@ def other_version(client: Client) -> str:
     found: Any = client.get_versions(check=False)
     there, here = found["scheduler"]["packages"].get("distributed"), version("distributed")
     return "" if there == here else f"the scheduler has Dask {there}, this is {here}"
+
+
+def exposure_of(address: str) -> str:
+    """What is told of an address that others can reach and run code by; empty if none can."""
+    where = urlsplit(address)
+    if where.scheme != "tcp" or where.hostname in _LOOPBACK:
+        return ""
+    return (
+        f"{address} is plain TCP: whoever reaches it can run code on its workers; see SECURITY.md "
+        f"for TLS"
+    )

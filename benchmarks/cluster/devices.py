@@ -37,10 +37,12 @@ class ClusterDevices:
 
     def __init__(self, cluster: Cluster, target: str, asked: Sequence[str]) -> None:
         self.cluster = cluster
-        self.chosen: ChosenDevices = choose_devices(cluster.hosts(), target, asked)
+        hosts = cluster.hosts()
+        self.chosen: ChosenDevices = choose_devices(hosts, target, asked)
         self.names = tuple(one.name for _, one in self.chosen.devices)
         self._target, self._asked = target, asked
-        self._members = cluster.members
+        # A host that answers late has joined when it does.
+        self._members = frozenset(host.address for host in hosts)
         self._sent_files = SentFiles()
         self._uris = {one.name: one.uri for _, one in self.chosen.devices}
         self._there = self.chosen  # with those that joined since
@@ -48,6 +50,15 @@ class ClusterDevices:
     @property
     def kind(self) -> str:
         return self.chosen.kind
+
+    @property
+    def noted(self) -> frozenset[str]:
+        """Names of those that others were told something of, when they were chosen."""
+        return frozenset(
+            one.name
+            for host, one in self.chosen.devices
+            if one.name in host.states and host.states[one.name].note
+        )
 
     @property
     def cores(self) -> int:

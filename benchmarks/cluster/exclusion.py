@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ...core import temporary_folder
+from ...core import SharedLock, temporary_folder
 
 # How long a machine stays quiet for the next measurement. Candidates that are compiled are asked
 # for one after the other, some milliseconds apart: were compiling let in between them, each would
@@ -20,30 +20,34 @@ LINGER_SECONDS = 0.02
 class MachineCores:
     """A lock of all workers of a user on this machine: many compile, or one measures alone.
 
-    It is on the folder that their temporary files have in common, so that no file is left. What
-    compiles stops when the measuring falls behind, so that who waits to be alone has its turn.
+    It is on the folder that their temporary files have in common, so that no file is left. Within a
+    worker, who waits to be alone goes before what is compiled next: that of other clients may never
+    end.
     """
 
     def __init__(self) -> None:
         self._measuring = threading.Lock()
+        self._turns = SharedLock()
         self._held: int | None = None  # the lock, while a measurement has it or was just over
         self._measured = 0
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
         """Waits until nothing is measured."""
-        handle = _locked(fcntl.LOCK_SH)
-        try:
-            yield
-        finally:
-            os.close(handle)  # which gives the lock back
+        with self._turns.shared():
+            handle = _locked(fcntl.LOCK_SH)
+            try:
+                yield
+            finally:
+                os.close(handle)  # which gives the lock back
 
     @contextmanager
     def measuring(self) -> Iterator[None]:
         """Waits until nothing is compiled, and keeps it so for what is measured next."""
         with self._measuring:
             if self._held is None:
-                self._held = _locked(fcntl.LOCK_EX)
+                with self._turns.exclusive():
+                    self._held = _locked(fcntl.LOCK_EX)
             try:
                 yield
             finally:

@@ -232,6 +232,9 @@ def work(
         try:
             outcome = lane.measure(*candidate)
         except (DeviceDrifted, FrontrunnerError) as error:
+            if enough.is_set():  # what waits for it was given up, which is not its fault
+                lane.close()
+                return
             first = first_line(error)
             lane.put_aside(first)
             tell(lane)

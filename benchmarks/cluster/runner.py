@@ -99,12 +99,14 @@ class ClusterRunner:
             except BaseException:  # Ctrl-C does not wait for answers
                 self._devices.cluster.give_up()
                 raise
-        times = {}
+        times, noted = {}, self._devices.noted
         for lane, time_us in zip(self._lanes, found, strict=True):
             if time_us is None:
                 self._tell(lane)
             else:
                 times[lane.name] = time_us
+                if lane.name in noted:  # by a run that is over
+                    self._devices.tell(lane.name, "", lane.drift)
         if not times:
             reasons = ", ".join(f"{lane.name}: {lane.set_aside}" for lane in self._lanes)
             raise WorkError(f"no device of the cluster works: {reasons}", "see to its hosts")

@@ -25,6 +25,7 @@ from distributed.utils import ensure_ip, get_ip, get_ipv6
 
 from ...core import InputError, WorkError, first_line, temporary_folder
 from ..measuring import computes_here
+from .connecting import exposure_of
 from .host import Host, HostMaker
 from .local import StartRequest
 from .messages import MARK, DeviceState, Piece, Work, described
@@ -194,6 +195,8 @@ async def _serve(
                     ) from error
                 address = served.address
                 say(f"serving at {address}")
+                if exposed := exposure_of(address):
+                    say(exposed)
             _check_address(address)
             was_there = False
             while True:
@@ -274,9 +277,14 @@ def _cause(error: Exception) -> str:
 
 
 def _listening(address: str) -> dict[str, Any]:
-    """Dask's options for the address to listen at, such as `0.0.0.0:8786` or `tls://:8786`."""
+    """Dask's options for the address to listen at, such as `0.0.0.0:8786` or `tls://:8786`.
+
+    A port alone is one of this machine, but with TLS, as Dask's default is all networks.
+    """
     protocol, _, rest = address.rpartition("://")
     host, _, port = rest.rpartition(":")
     if not port.isdecimal():
         raise InputError(f"{address} is no address to listen at", "give one such as 127.0.0.1:8786")
-    return {"host": host or None, "port": int(port), "protocol": protocol or "tcp"}
+    protocol = protocol or "tcp"
+    here = "127.0.0.1" if protocol == "tcp" else None
+    return {"host": host or here, "port": int(port), "protocol": protocol}

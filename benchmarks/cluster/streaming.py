@@ -87,8 +87,10 @@ def stream(
                 break
     except Exception as error:
         failed = error  # after what was measured, which is not lost
+        enough.set()
         give_up()
     except BaseException:
+        enough.set()
         give_up()
         raise
     finally:

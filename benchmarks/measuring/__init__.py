@@ -9,7 +9,7 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .budget import Budget, RunProgress, minutes_to_seconds
-    from .buffers import copy_to_device
+    from .buffers import MemoryFiller, copy_to_device
     from .checks import (
         check_counts,
         finals_error,
@@ -181,6 +181,7 @@ __all__ = [
     "LoadedExecutable",
     "MeasureRequest",
     "MeasuringRunner",
+    "MemoryFiller",
     "MemoryLog",
     "Outcome",
     "OutcomeLog",

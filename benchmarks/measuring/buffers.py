@@ -9,6 +9,11 @@ import numpy as np
 
 from ..verifying import F8, NUMPY_TYPES, Array
 
+# Of memory that is filled: a pool of the runtime has 64 MiB, of which some may be in use.
+_BLOCKS = (32 << 20, *(1 << n for n in range(25, 15, -1)))
+# Of each byte; finite as a number of any type, and large: 1e36 as f32, 6e4 as f16.
+_FILLING = 0x7B
+
 HAL_TYPES = {
     "i1": rt.HalElementType.BOOL_8,
     "i8": rt.HalElementType.SINT_8,
@@ -38,16 +43,22 @@ def copy_to_device(
             continue
         # Of types that are not NumPy's own there are no buffers.
         raw = value.view(np.uint8) if dtype in F8 else value
-        view = device.allocator.allocate_buffer_copy(
-            memory_type=rt.MemoryType.DEVICE_LOCAL,
-            allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
-            device=device,
-            # Made contiguous, what has no dimensions would have one.
-            buffer=np.ascontiguousarray(raw).reshape(value.shape),
-            element_type=HAL_TYPES[dtype],
-        )
-        arguments.push_ref(view)
+        # Made contiguous, what has no dimensions would have one.
+        raw = np.ascontiguousarray(raw).reshape(value.shape)
+        arguments.push_ref(_copy_array(device, raw, HAL_TYPES[dtype]))
     return arguments
+
+
+def _copy_array(
+    device: rt.HalDevice, values: Array, element_type: rt.HalElementType
+) -> rt.HalBufferView:
+    return device.allocator.allocate_buffer_copy(
+        memory_type=rt.MemoryType.DEVICE_LOCAL,
+        allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
+        device=device,
+        buffer=values,
+        element_type=element_type,
+    )
 
 
 def copy_to_host(device: rt.HalDevice, view: rt.HalBufferView, dtype: str) -> Array:
@@ -57,6 +68,49 @@ def copy_to_host(device: rt.HalDevice, view: rt.HalBufferView, dtype: str) -> Ar
         buffer = _transfer(device, buffer)
     values: Array = buffer.map().asarray(tuple(view.shape), np.dtype(NUMPY_TYPES[dtype]))
     return np.array(values)
+
+
+class MemoryFiller:
+    """Leaves values of its own in memory that the runtime gives out next.
+
+    It gives what was freed to whoever asks, on CPUs, too, and as it is: what a program fails to
+    write would be what the one before has left there, which is right if that had the same inputs.
+    Larger blocks than these are cleared (IREE 3.13, local-task).
+    """
+
+    def __init__(self, device: rt.HalDevice) -> None:
+        self._device = device
+        self._sources = [
+            _copy_array(device, np.full(size, _FILLING, np.int8), HAL_TYPES["i8"]).get_buffer()
+            for size in _BLOCKS
+        ]
+
+    def fill(self) -> None:
+        try:
+            self._fill()
+        except RuntimeError:
+            # A driver that gives out memory in another way; it was tried on CPUs and lavapipe.
+            self._sources = []
+
+    def _fill(self) -> None:
+        device = self._device
+        done, steps = device.create_semaphore(0), 0
+
+        def next_step() -> tuple[rt.HalFence, rt.HalFence]:
+            nonlocal steps
+            steps += 1
+            return rt.HalFence.create_at(done, steps - 1), rt.HalFence.create_at(done, steps)
+
+        # All at once, for each to be another block.
+        blocks = [
+            device.queue_alloca(source.byte_length(), *next_step()) for source in self._sources
+        ]
+        for source, block in zip(self._sources, blocks, strict=True):
+            device.queue_copy(source, block, *next_step())
+        for block in blocks:
+            device.queue_dealloca(block, *next_step())
+        if steps:
+            rt.HalFence.create_at(done, steps).wait()
 
 
 def _transfer(device: rt.HalDevice, source: rt.HalBuffer) -> rt.HalBuffer:

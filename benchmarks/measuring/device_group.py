@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -126,6 +127,7 @@ class DeviceGroup:
         return measure_again(self._devices, executables, outcomes, repeats, self._seed, on_round)
 
     def close(self) -> None:
-        for device in self._devices:
-            device.close()
+        with ExitStack() as stack:  # also where one does not end
+            for device in self._devices:
+                stack.callback(device.close)
         self._devices = []

@@ -139,7 +139,7 @@ class _Device:
             and not is_software(identify(setup.device))
         )
         self.hal = rt.create_hal_module(self.instance, self.device)
-        check_memory((*setup.call.inputs, *setup.call.outputs))
+        check_memory((*setup.call.inputs, *setup.call.inputs, *setup.call.outputs))
         inputs = make_inputs(setup.call.inputs, setup.seed)
         self.arguments = self._to_device(inputs)
         self._leave_other_values: Callable[[], object] | None = None
@@ -182,10 +182,10 @@ class _Device:
     def _note_right(self, kernel: LoadedExecutable) -> None:
         """Has the first kernel that is right leave other values before others are verified.
 
-        Memory of a GPU is not cleared: what a kernel fails to write would be what the one before
-        has left there, which is right if that had the same inputs.
+        Memory is not cleared, on CPUs neither: what a kernel fails to write would be what the one
+        before has left there, which is right if that had the same inputs.
         """
-        if self.compiles_late and self._leave_other_values is None:
+        if self._leave_other_values is None:
             call, seed = self.setup.call, self.setup.seed
             others = self._to_device(make_inputs(call.inputs, seed + OTHER_VALUES))
             self._leave_other_values = partial(kernel.run, others)

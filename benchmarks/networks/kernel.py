@@ -13,7 +13,13 @@ import iree.runtime as rt
 import numpy as np
 
 from ...core import WorkError, free_memory, give_back_memory
-from ..measuring import LoadedExecutable, copy_to_device, open_device, time_runs
+from ..measuring import (
+    LoadedExecutable,
+    MemoryFiller,
+    copy_to_device,
+    open_device,
+    time_runs,
+)
 from ..verifying import Array, Tolerance, coarsest, without_finite
 from .inputs import FunctionCall
 from .weights import Archives, load_archives
@@ -99,6 +105,7 @@ class _Host:
             ]
             for call in setup.calls
         ]
+        self._filler = MemoryFiller(self.device)
         self._loaded: dict[Path, LoadedExecutable] = {}
         self._expected: tuple[Path, list[list[list[Array]]]] | None = None
 
@@ -199,6 +206,7 @@ class _Host:
         expected = self._outputs(request.expected)
         (variant,) = self.load(request.variant)
         calls = self.setup.calls
+        self._filler.fill()
         for call, function, sets, outputs in zip(
             calls, variant, self.arguments, expected, strict=True
         ):

@@ -86,7 +86,9 @@ def find_missing_weights(
     """The child's side: scope and key of what is needed and not there."""
     # Weights are not read, but the list of them is, of which there may be a million.
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (GROWTH * max_bytes(), most))
+    limit = GROWTH * max_bytes()
+    limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
     archives, needed = request
     keys = {
         scope: {key for key, _ in index.items()} for scope, index in load_archives(archives).items()

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core import InputError
 from ...search import TensorType
+from ..verifying import INTEGER_LIMITS
 from .types import Types, Values
 
 NOTHING, CHANNELS, WHOLE = "", "channels", "whole"
@@ -188,11 +189,12 @@ class FusedSteps:
 
     @property
     def scale(self) -> float:
-        """A power of two by which sums of products of small integers fill 8 bits.
+        """A power of two by which sums of products of inputs fill 8 bits.
 
-        A product of two of -8 to 7 has a standard deviation of 21.
+        A product of two of i8 has a standard deviation of 21 times 2 to the 8.
         """
-        return float(2.0 ** -round(np.log2(max(1, self.reduction)) / 2))
+        bits = np.log2(INTEGER_LIMITS.get(self.types.operands, 8) / 8)
+        return float(2.0 ** -(2 * bits + round(np.log2(max(1, self.reduction)) / 2)))
 
     def compute(self, values: Values, operands: Sequence[Values]) -> Values:
         """What the steps make of a result, given the further operands in order."""

@@ -7,11 +7,13 @@ import re
 import sysconfig
 from pathlib import Path
 
-from ...core import ChildTimeout, run_tool
+from ...core import ChildTimeout, KilledError, run_tool
 from ..compiling import SCRIPT, normalise
 
 SCRIPT_TIMEOUT = 60.0
 CRASHED = "crashed"
+# Of what SIGKILL ended: the script, and what a shell ran.
+KILLED_CODES = (-9, 128 + 9)
 
 # A frame of the stack that a crashed compiler prints, such as
 # `#10 0x00007f28724fd mlir::iree_compiler::assertDivisible(mlir::OpBuilder&, ...) File.cpp:0:0`.
@@ -31,7 +33,7 @@ def run_script(folder: Path, timeout: float = SCRIPT_TIMEOUT) -> tuple[str, str]
         An empty text, first, where it does not fail.
 
     Raises:
-        WorkError: what runs it was killed.
+        KilledError: what runs it was killed, or what it runs.
     """
     tools = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")])
     line = ["env", f"PATH={tools}", "sh", folder / SCRIPT]
@@ -39,6 +41,8 @@ def run_script(folder: Path, timeout: float = SCRIPT_TIMEOUT) -> tuple[str, str]
         done = run_tool(line, timeout)
     except ChildTimeout:
         return "timeout", f"the script took over {timeout:g} s"
+    if done.code in KILLED_CODES:
+        raise KilledError(f"{folder / SCRIPT} was killed")
     said = f"{done.err}\n{done.out}".strip()
     return (_manner(done.code, said) if done.code else ""), said
 

@@ -13,8 +13,6 @@ from typing import Self
 from ...core import (
     CHILD_FAILED,
     Child,
-    ChildDied,
-    ChildTimeout,
     FrontrunnerError,
     ResumableError,
 )
@@ -77,7 +75,7 @@ class Trials:
         """Functions with fewer ops: see `cuts`; none where the compiler fails over them."""
         try:
             found: list[tuple[str, str]] = self._cuts.call(text, timeout=_TIMEOUT)
-        except (ChildDied, ChildTimeout):
+        except CHILD_FAILED:
             return []
         return found
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .formula import Formula
     from .inputs import (
         F8,
+        INTEGER_LIMITS,
         NUMPY_TYPES,
         Array,
         check_memory,
@@ -37,6 +38,7 @@ else:
 __all__ = [
     "ATTENTION_ROUNDINGS",
     "F8",
+    "INTEGER_LIMITS",
     "NUMPY_TYPES",
     "Array",
     "Call",

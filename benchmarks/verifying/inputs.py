@@ -24,12 +24,16 @@ F8: _Types = {
 }
 _FLOATS: _Types = {**F8, "f16": np.float16, "f32": np.float32, "f64": np.float64}
 _INTS: _Types = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+# Integers are below these, and not below their negatives. Of i8 there are all: with small values, a
+# kernel that sums up in too few bits, or cuts operands, would seem right. Of i64, which may be
+# indices, there are few.
+INTEGER_LIMITS = {"i8": 1 << 7, "i16": 1 << 11, "i32": 1 << 11, "i64": 1 << 3}
 # How tensors of an element type are held; bf16 as its 16 bits.
 NUMPY_TYPES: _Types = {**_FLOATS, **_INTS, "i1": np.bool_, "bf16": np.uint16}
 
 
 def make_input(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
-    """Values that exercise a kernel: normal floats, small integers; bf16 as its 16 bits.
+    """Values that exercise a kernel: normal floats, integers; bf16 as its 16 bits.
 
     Raises:
         ValueError: the element type is not supported as an input.
@@ -42,7 +46,8 @@ def make_input(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
     if dtype == "bf16":
         return to_bf16(rng.standard_normal(shape, dtype=np.float32))
     if dtype in _INTS:
-        return rng.integers(-8, 8, shape).astype(_INTS[dtype])
+        limit = INTEGER_LIMITS[dtype]
+        return rng.integers(-limit, limit, shape).astype(_INTS[dtype])
     if dtype == "i1":
         return rng.integers(0, 2, shape).astype(np.bool_)
     raise ValueError(f"no inputs can be made for element type {dtype}")

@@ -36,8 +36,8 @@ _SAMPLE = 10_000
 # Outputs are compared in pieces of so many values, which stay in a core's cache: as a whole, 4096
 # squared took 2 s and 0.9 GB, of a candidate's time.
 _PIECE = 1 << 16
-# Zeros in place of normally distributed values are off by 0.8, of which none by more than 1.
-_MOST = (0.5, 1.0)
+# Zeros in place of normally distributed values are off by 0.8, a third of them by 1, none by more.
+_MOST = (0.5, 0.95)
 
 
 @dataclass(frozen=True)

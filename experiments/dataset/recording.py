@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -139,6 +139,17 @@ class Recording(Readable):
         """What knobs mean, as features need it; no column where spaces do not say."""
         columns = [c for c in map(str, self.frame) if c.startswith(DERIVED)]
         return self.frame[columns].rename(columns=lambda c: c.removeprefix(DERIVED))
+
+    @cached_property
+    def has_several_pipelines(self) -> bool:
+        return bool(self.frame[PIPELINE].nunique() > 1)
+
+    @property
+    def candidates(self) -> pd.DataFrame:
+        """Knobs and what they mean: all that features are computed from."""
+        # What users set is a knob, and as such known to features, too.
+        knobs = [name for name in self.knobs if name not in self.derived]
+        return pd.concat([self.frame[knobs], self.derived], axis=1)
 
     @property
     def uniform(self) -> pd.Series:

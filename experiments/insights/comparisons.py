@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ...benchmarks.measuring import OK
@@ -48,7 +47,7 @@ def compare(case: Case) -> Comparison | None:
     default = ran & frame.index.isin(rows_with(DEFAULT, frame[ORIGIN]))
     if target is None or not isinstance(problem, Problem) or not default.any():
         return None
-    rows = pd.concat([frame[recording.knobs], recording.derived.reset_index(drop=True)], axis=1)
+    rows = recording.candidates.reset_index(drop=True)
     times = frame["relative"].where(ran).to_numpy(np.float64)
     best, start = int(np.nanargmin(times)), int(np.flatnonzero(default)[0])
     ratios, losses = {}, {}

@@ -266,7 +266,7 @@ def _features(
     if target is None or isinstance(problem, ForeignKernel):
         knobs = _knobs(recording)
         return extract_knobs(catalogues[frozenset(knobs)], knobs)
-    known = pd.concat([recording.frame[recording.knobs], recording.derived], axis=1)
+    known = recording.candidates
     # One pipeline at a time: it is seen from the columns which knobs a space has.
     parts = [
         extract(

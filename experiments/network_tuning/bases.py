@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from ...benchmarks.cluster import HostLost
 from ...benchmarks.compiling import Compiler, raise_if_killed
 from ...benchmarks.measuring import (
     NOT_APPLIED,
     OK,
     CompileOutcome,
 )
-from ...benchmarks.networks import DispatchTime, NetworkRunner, time_alone
+from ...benchmarks.networks import DispatchTime, NetworkFailed, NetworkRunner, time_alone
 from ...core import (
     Child,
     ChildPool,
@@ -42,6 +43,9 @@ VARIANT_RATIO = 4.0
 # By so much at least, what is tried in combinations is faster than with the usual options, and what
 # has one option more is faster than without it.
 LEAST_SPEEDUP = 1.03
+# Characters of a variant's name in that of its folder: file systems take 255 bytes, and a file of
+# options may have names as long as it likes.
+LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -166,12 +170,32 @@ class BaseMaker:
     def _compiler(
         self, variant: OptionVariant, network: Network, timeout: float, tries: int = 2
     ) -> Compiler:
-        # Of names that differ in signs alone, each has a folder of its own.
+        # Of names that differ in signs alone, or in what is cut off, each has a folder of its own.
         digest = hashlib.sha256(variant.name.encode()).hexdigest()[:8]
-        readable = re.sub(r"\W+", "-", variant.name)
+        readable = re.sub(r"\W+", "-", variant.name, flags=re.ASCII)[:LONGEST_NAME]
         folder = self.folder / f"{readable}-{digest}"
         folder.mkdir(exist_ok=True)
         return Compiler(network, folder, self.options.jobs, timeout, tries)
+
+
+@contextmanager
+def killed_alone(plain: Base, runner: NetworkRunner) -> Iterator[None]:
+    """While a variant runs, which may be the only one that there is no memory for.
+
+    Packed anew, weights take as much again. Were that an end of the session, it would be one of
+    each that resumes it.
+
+    Raises:
+        NetworkFailed: the variant was killed, and what the compiler does by default was not.
+        KilledError: that was, too, or a host is gone.
+    """
+    try:
+        yield
+    except HostLost:
+        raise
+    except KilledError as killed:
+        runner.time_once(plain.compiled.executable)
+        raise NetworkFailed(str(killed)) from killed
 
 
 def compile_default(compiler: Compiler, starter: str | None) -> CompileOutcome:

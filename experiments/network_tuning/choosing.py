@@ -23,6 +23,7 @@ from .bases import (
     BaseMaker,
     dispatch_times,
     instead_of_tuning,
+    killed_alone,
     made_again,
     together,
 )
@@ -146,7 +147,7 @@ def try_variants(
         one to tune with.
 
     Raises:
-        KilledError: the model was killed, which is no variant's fault.
+        KilledError: the model was killed, also with the usual options.
     """
     names = " ".join(one.name for one in plain.network.dispatches)
     found = {
@@ -179,19 +180,20 @@ def try_variants(
                 if same := programs.get(base.compiled.digest):
                     raise NetworkFailed(same)
                 programs[base.compiled.digest] = f"it makes the same as {variant.name}"
-                base = replace(base, speedup=_compare(base, plain, runner, seed))
+                with killed_alone(plain, runner):
+                    base = replace(base, speedup=_compare(base, plain, runner, seed))
             except ResumableError:
                 raise
             except (InputError, NetworkFailed, WorkError) as failure:
                 found[variant] = VariantOutcome.of(variant, reason=str(failure))
-                continue
-            found[variant] = VariantOutcome.of(variant, base.speedup)
-            if base.speedup > LEAST_SPEEDUP:
-                faster.append(base)
-        faster.sort(key=lambda one: -one.merit)
-        # A session that is ended leaves the others to the next one.
-        late = {one: VariantOutcome.of(one, reason=NO_TIME) for one in coming}
-        keep([*(late | found).values()], faster)
+            else:
+                found[variant] = VariantOutcome.of(variant, base.speedup)
+                if base.speedup > LEAST_SPEEDUP:
+                    faster.append(base)
+                    faster.sort(key=lambda one: -one.merit)
+            # A session that is ended leaves the others to the next one.
+            late = {one: VariantOutcome.of(one, reason=NO_TIME) for one in (*batch, *coming)}
+            keep([*(late | found).values()], faster)
 
     coming = [one for one in variants if one not in found]
     while True:

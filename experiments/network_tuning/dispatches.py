@@ -5,16 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from ...benchmarks.compiling import ModelAssembler
 from ...benchmarks.measuring import Budget
 from ...benchmarks.networks import NetworkRunner
 from ...core import FrontrunnerError, InputError, Notify, ResumableError
-from ...search import TuningSpec, spec_of, spec_texts
+from ...search import Target, TuningSpec, spec_of, spec_texts
 from ..observing import Observer
 from ..queue import renderer
-from ..tuning import RunFolder, TuneOptions, TuneResult, resume_run, start_run, write_text
+from ..tuning import (
+    RunFolder,
+    TuneOptions,
+    TuneResult,
+    resume_run,
+    start_run,
+    usual_ranker,
+    write_text,
+)
 from .bases import Base, BaseMaker
 from .folder import MAKE_ROOM, NetworkFolder
 from .in_model import PART_TIMEOUT, InModelResult, InModelSearch
@@ -207,7 +216,8 @@ def tune_in_model(
     if time.monotonic() > deadline and not folder.candidates.exists():
         return {hot.name: TIME_UP for hot in hot_dispatches}, {}  # ranking them would take a while
     target, jobs, notify = base.network.target, options.jobs, maker.notify
-    queued, failed = queue_dispatches(hot_dispatches, target, options, device, notify)
+    ranker = options.ranker or _kept_ranker(folder, target, device, notify)
+    queued, failed = queue_dispatches(hot_dispatches, target, options, ranker, notify)
     with ModelAssembler(base.network, parts, jobs, PART_TIMEOUT, base.timeout) as assembler:
         search = InModelSearch(assembler, runner, maker.starter, default, folder.candidates, notify)
         found = search.search(queued, deadline, MAX_TRIED)
@@ -217,3 +227,17 @@ def tune_in_model(
         if isinstance(done := found[one.hot.name], InModelResult)
     }
     return failed | found, best
+
+
+def _kept_ranker(folder: NetworkFolder, target: Target, device: str, notify: Notify) -> str:
+    """The ranker of the first session: in another order, all would be tried anew.
+
+    By now there may be another predictor, or this session may look elsewhere for one.
+    """
+    plan = folder.plan()
+    assert plan is not None, "there is something to tune"
+    kept = plan.ranker
+    if not kept or (Path(kept).is_absolute() and not Path(kept).exists()):
+        kept = usual_ranker([device], target, notify)
+        folder.save_plan(replace(plan, ranker=kept))
+    return kept

@@ -12,6 +12,7 @@
 | `spec.mlir` | the tuning spec, if the model is faster with it |
 | `scripts/` | what the flags have the compiler run first, if they name files |
 | `result.json`, `report.md` | the figures |
+| `earlier/` | these files of an earlier session, as long as another one replaces them |
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from ...core import (
 )
 from ...search import flags_text
 from ...search.reading import NetworkDispatch, short_file_names
+from ..interrupted import KeptFiles
 from ..tuning import (
     RunFolder,
     check_cluster,
@@ -90,6 +92,12 @@ class NetworkFolder:
     @property
     def report(self) -> Path:
         return self.path / "report.md"
+
+    @property
+    def came_to(self) -> KeptFiles:
+        """What a session came to, which another one may replace."""
+        files = (self.flags, self.spec, self.scripts, self.report, self.result)
+        return KeptFiles(files, self.path / "earlier", MAKE_ROOM)
 
     @property
     def candidates(self) -> Path:

@@ -150,7 +150,9 @@ class InModelSearch:
             name: InModelResult(tuple(log.best()[:tried]), log.candidates, seconds)
             for name, log in logs.items()
         }
-        return found | without_part
+        # What an earlier session found can be tried in the whole model all the same.
+        lost = {name: why for name, why in without_part.items() if not found[name].candidates}
+        return found | lost
 
     def _choose(
         self, logs: Mapping[str, CandidateLog], known: Mapping[str, QueuedDispatch], *, again: bool

@@ -87,11 +87,14 @@ class Plan:
 
     Attributes:
         alone: names of those that are tuned by themselves; None as long as that is not known.
+        ranker: the name of what orders the candidates of the others; empty as long as that is not
+            known, and where the user gave one.
     """
 
     hot: tuple[HotDispatch, ...]
     rest: tuple[SkippedDispatch, ...]
     alone: tuple[str, ...] | None = None
+    ranker: str = ""
 
     @property
     def total_us(self) -> float:

@@ -24,7 +24,6 @@ from ...models import AdaptiveRanker, resolve_ranker
 from ...search import Dispatch, Target, TuningSpec, spec_of
 from ...search.reading import READER, read_dispatches
 from ..queue import AdaptiveOrder, make_queue, renderer
-from ..tuning import usual_ranker
 from .options import NetworkOptions
 from .plan import HotDispatch, Plan
 
@@ -194,7 +193,7 @@ def read_logs(
             logs[outcome.dispatch].add(outcome)
         else:
             left_out.add(outcome.dispatch)
-    for name in sorted(left_out):
+    for name in sorted(one for one in left_out if not logs[one].candidates):
         notify(f"{name} has candidates in another order by now, and is tuned anew")
     for name in sorted(others):
         notify(f"{name} was tuned in the model, and is not any more")
@@ -226,14 +225,14 @@ def queue_dispatches(
     hot: Sequence[HotDispatch],
     target: Target,
     options: NetworkOptions,
-    device: str,
+    ranker: str,
     notify: Notify,
 ) -> tuple[list[QueuedDispatch], dict[str, str]]:
     """Reads dispatches, and ranks their candidates.
 
     Args:
         target: of the model, as the compiler read it.
-        device: the fingerprint of the one that the model is measured on.
+        ranker: the name of what ranks them.
 
     Returns:
         Those that have candidates, and why others have none, by name.
@@ -253,7 +252,7 @@ def queue_dispatches(
                     raise dispatch
                 problem = dispatch.problem.with_dynamic(one.dynamic)
                 dispatch = replace(dispatch, problem=problem)
-                queued.append(_queued(one, dispatch, options, device, notify))
+                queued.append(_queued(one, dispatch, options, ranker))
             except ResumableError:
                 raise
             except FrontrunnerError as error:
@@ -263,13 +262,8 @@ def queue_dispatches(
 
 
 def _queued(
-    hot: HotDispatch,
-    dispatch: Dispatch,
-    options: NetworkOptions,
-    device: str,
-    notify: Notify,
+    hot: HotDispatch, dispatch: Dispatch, options: NetworkOptions, name: str
 ) -> QueuedDispatch:
-    name = options.ranker or usual_ranker([device], dispatch.target, notify)
     ranker = resolve_ranker(name, seed=options.seed)
     queue = make_queue(dispatch, ranker, pool=min(POOL, options.pool), seed=options.seed)
     render = renderer(dispatch, queue)

@@ -119,6 +119,8 @@ def resume_network_run(
     started = time.monotonic()
     folder = NetworkFolder(path)
     options = folder.load(input, cluster, iree_flags, variants, further=minutes is not None)
+    with suppress(InputError), lock_folder(path):  # not of a session that goes on
+        folder.came_to.restore()
     done = NetworkResult.read(folder.result)
     for file in (done.spec, done.flags) if done is not None else ():
         if file is not None and not file.is_file():
@@ -135,7 +137,7 @@ def resume_network_run(
     session = _Session(started, 60 * given.minutes, before=done)
     with (
         lock_folder(path),
-        resumable(path, by_option=True),
+        resumable(path, by_option=True, minutes=minutes),
         _opened(options, notify) as (mlir, network, weighted),
     ):
         return _tune(mlir, network, folder, weighted, session, make_observer, notify)
@@ -288,15 +290,15 @@ def _tune(
             notify("nothing better was found: what the earlier session wrote stays")
             result = before
         else:
-            folder.result.unlink(missing_ok=True)  # an earlier one is not of these files
-            write_winner(folder, end, place.fingerprint)
-            result = NetworkResult.build(
-                plan, tuned, chosen, end, choice.outcomes, base.variant,
-                baseline_us=run_us, run=folder.path, seconds=time.monotonic() - session.started,
-                profiled=profiles,
-            )  # fmt: skip
-            write_text(folder.report, report(result, options))
-            write_text(folder.result, result.to_json())
+            with folder.came_to.replaced():
+                write_winner(folder, end, place.fingerprint)
+                result = NetworkResult.build(
+                    plan, tuned, chosen, end, choice.outcomes, base.variant,
+                    baseline_us=run_us, run=folder.path, seconds=time.monotonic() - session.started,
+                    profiled=profiles,
+                )  # fmt: skip
+                write_text(folder.report, report(result, options))
+                write_text(folder.result, result.to_json())
         _track(tracker, folder, result)
     shutil.rmtree(folder.work, ignore_errors=True)
     return result

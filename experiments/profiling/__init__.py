@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .folder import GeneratedDispatch, find_generated
     from .generation import GenerateResult, generate
     from .log import DEFAULT, IREE, LoggedProfile, Row, read_profile_log
+    from .profiles import planned_rows
     from .tables import ENDINGS, blocks, table
 else:
     __getattr__ = exports(__name__)
@@ -25,6 +26,7 @@ __all__ = [
     "blocks",
     "find_generated",
     "generate",
+    "planned_rows",
     "profile",
     "read_profile_log",
     "table",

@@ -11,7 +11,15 @@ from ...benchmarks.libraries import Peak
 from ...benchmarks.measuring import OK
 from ...core import InputError
 from ...search import ELEMENT_BYTES, TensorType
-from ..profiling import DEFAULT, IREE, LoggedProfile, Row, find_generated, read_profile_log
+from ..profiling import (
+    DEFAULT,
+    IREE,
+    LoggedProfile,
+    Row,
+    find_generated,
+    planned_rows,
+    read_profile_log,
+)
 from ..readable import count_of
 from .drawing import (
     Article,
@@ -48,12 +56,12 @@ def profile_article(log: Path) -> Article:
         InputError: it is none, or damaged.
     """
     profile = read_profile_log(log)
-    rows = list(profile.rows.values())
+    rows, gone = _rows_of(profile, log.parent)
     timed = [row for row in rows if row.time_us]
     sections = [
         Section.of("Under the machine's roofline", _roofline(timed, profile.peak, log.parent)),
         Section.of("Times", _times(timed)),
-        Section.of("All rows", [_table(rows)]),
+        Section.of("All rows", [_table(rows), *gone]),
         Section.of("What failed", _failed(rows)),
         Section.of("Provenance", [_provenance(profile, log)]),
     ]
@@ -64,6 +72,29 @@ def profile_article(log: Path) -> Article:
         figures=tuple(_figures(rows, timed, profile.peak)),
         sections=tuple(sections),
     )
+
+
+def _rows_of(profile: LoggedProfile, folder: Path) -> tuple[list[Row], list[Block]]:
+    """The rows of what a folder holds now, as in its table, and what is told of others.
+
+    Of libraries there are all: which version is there now does not matter here.
+    """
+    rows = [*profile.rows.values()]
+    try:
+        planned = planned_rows(find_generated(folder), ())
+    except InputError:
+        return rows, []
+    digests = dict(pair for one in planned for pair in one.rows())
+    described = {one.generated.name for one in planned}
+    kept = [
+        row
+        for key, row in profile.rows.items()
+        if row.provider != IREE or row.operation not in described or digests.get(key) == row.digest
+    ]
+    if len(kept) == len(rows):
+        return rows, []
+    gone = count_of(len(rows) - len(kept), "row")
+    return kept, [Text(f"Not shown: {gone} of dispatches or specs that have changed since.")]
 
 
 def _figures(rows: Sequence[Row], timed: Sequence[Row], peak: Peak | None) -> Iterator[Figure]:

@@ -311,8 +311,7 @@ def _knobs(case: Case, row: Mapping[Any, Any]) -> str:
     """A candidate in words."""
     known = ((name, row[name]) for name in case.recording.knobs)
     words = ", ".join(f"{name} {_word(value)}" for name, value in known if not pd.isna(value))
-    several = case.recording.frame[PIPELINE].nunique() > 1
-    return f"{row[PIPELINE]}: {words}" if several else words
+    return f"{row[PIPELINE]}: {words}" if case.recording.has_several_pipelines else words
 
 
 def _word(value: Any) -> str:

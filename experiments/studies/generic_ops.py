@@ -100,9 +100,20 @@ GENERIC_OPS = (
         "exp_sum_1500x500", "ij", (("i, j", _f32(1500, 500)), ("i", _f32(1500))),
         ("i", _f32(1500)), EXPONENTIALS, "j",
     ),
-    # The same of columns: pooling where channels come last.
+    # The same of columns: pooling where channels come last, norms where they come first.
     GenericOp(
         "sum_3136x96_columns", "ij", (("i, j", _f32(3136, 96)),), ("j", _f32(96)), ADDED, "i"
+    ),
+    GenericOp(
+        "sum_49x1280_columns", "ij", (("i, j", _f32(49, 1280)),), ("j", _f32(1280)), ADDED, "i"
+    ),
+    GenericOp(
+        "square_sum_96x3136_columns", "ij", (("i, j", _f32(96, 3136)),), ("j", _f32(3136)),
+        SQUARES, "i",
+    ),
+    GenericOp(
+        "max_1024x256_columns", "ij", (("i, j", _f32(1024, 256)),), ("j", _f32(256)), LARGEST, "i",
+        LOWEST,
     ),
     # Elementwise ops: activations, residuals, norms, what is widened or dequantised.
     GenericOp(
@@ -152,12 +163,30 @@ GENERIC_OPS = (
         "transpose_768x197", "ij", (("i, j", _f32(768, 197)),), ("j, i", _f32(197, 768)), NEGATED
     ),
     GenericOp(
+        "transpose_512x512", "ij", (("i, j", _f32(512, 512)),), ("j, i", _f32(512, 512)), NEGATED
+    ),
+    GenericOp(
+        "transpose_64x3136", "ij", (("i, j", _f32(64, 3136)),), ("j, i", _f32(3136, 64)), NEGATED
+    ),
+    GenericOp(
         "transpose_197x12x64", "ijk", (("i, j, k", _f32(197, 12, 64)),),
         ("j, i, k", _f32(12, 197, 64)), SQUARED,
     ),
     GenericOp(
+        "transpose_12x197x64_inner", "ijk", (("i, j, k", _f32(12, 197, 64)),),
+        ("i, k, j", _f32(12, 64, 197)), SQUARED,
+    ),
+    GenericOp(
+        "transpose_96x28x28", "ijk", (("i, j, k", _f32(96, 28, 28)),),
+        ("j, k, i", _f32(28, 28, 96)), NEGATED,
+    ),
+    GenericOp(
         "windows_28x28x64_3x3", "abcde", (("a + c, b + d, e", _f32(30, 30, 64)),),
         ("a, b, c, d, e", _f32(28, 28, 3, 3, 64)), NEGATED,
+    ),
+    GenericOp(
+        "windows_14x14x128_3x3_s2", "abcde", (("a * 2 + c, b * 2 + d, e", _f32(29, 29, 128)),),
+        ("a, b, c, d, e", _f32(14, 14, 3, 3, 128)), NEGATED,
     ),
 )  # fmt: skip
 

@@ -131,7 +131,7 @@ def _scores(found: Told) -> Iterator[Block]:
         [
             (
                 Cell(name),
-                Cell(found["given"].get(name, "")),
+                Cell(str(found["given"].get(name, ""))),
                 *(
                     number(_figure(row, key, factor), form, ending)
                     for key, _, form, factor, ending in COLUMNS
@@ -152,8 +152,8 @@ def _pairs(found: Told) -> Iterator[Block]:
         ["search", "against", "#times as many", "#from", "#to", "told apart"],
         [
             (
-                Cell(pair["ranker"]),
-                Cell(pair["other"]),
+                Cell(str(pair["ranker"])),
+                Cell(str(pair["other"])),
                 *(number(_figure(pair, key), ".2f") for key in ("ratio", "low", "high")),
                 Cell(_apart(pair)),
             )
@@ -171,11 +171,11 @@ def _spaces(found: Told) -> Iterator[Block]:
         [
             (
                 Cell(space),
-                Cell(row["device"]),
+                Cell(str(row["device"])),
                 # Older files have only what was drawn at random.
                 number(row.get("measured", row["candidates"]), ",.0f"),
                 Cell("the default wins") if row["default_wins"] else number(row["near"], ".0f"),
-                Cell(row["left_out"]),
+                Cell(str(row["left_out"])),
                 *(number(_figure(row, name), ".1f") for name in names),
             )
             for space, row in found["spaces"].items()
@@ -184,7 +184,10 @@ def _spaces(found: Told) -> Iterator[Block]:
     yield Table.of(
         "Files",
         ["file", "#bytes", "SHA-256"],
-        [(Cell(d["file"]), number(d["bytes"], ",.0f"), Cell(d["sha256"])) for d in found["data"]],
+        [
+            (Cell(str(d["file"])), number(d["bytes"], ",.0f"), Cell(str(d["sha256"])))
+            for d in found["data"]
+        ],
     )
 
 

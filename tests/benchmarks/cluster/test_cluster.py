@@ -13,11 +13,13 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
+from concurrent.futures import CancelledError
+from contextlib import closing, nullcontext
 from logging import StreamHandler
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import psutil
 import pytest
@@ -36,7 +38,7 @@ from frontrunner.benchmarks.cluster.remote_child import RemoteChild, SentFiles
 from frontrunner.benchmarks.cluster.selection import devices_that_joined
 from frontrunner.benchmarks.compiling import COMPILER, CompileRequest, call_of
 from frontrunner.benchmarks.measuring import HANDLER, MeasureRequest, SetupRequest
-from frontrunner.core import InputError, allowed_cpus, iree_versions
+from frontrunner.core import InputError, WorkError, allowed_cpus, iree_versions
 from frontrunner.experiments.queue import make_queue, renderer
 from frontrunner.experiments.tuning import RunFolder, TuneResult
 from frontrunner.models import create_ranker
@@ -330,6 +332,43 @@ def test_what_is_another_since_it_was_chosen_is_not_used() -> None:
         hosts[1] = dataclasses.replace(hosts[1], devices=(other,))
         with pytest.raises(HostLost, match=f"b/cuda://0 is {says}"):
             devices.child("b/cuda://0", "handler", {})
+
+
+def test_a_host_that_answers_late_is_used_when_it_does() -> None:
+    here, late = gpu("a", "GPU-a1"), gpu("b", "GPU-b2")
+    answering = [here]
+    members = frozenset(host.address for host in (here, late))
+    cluster: Any = SimpleNamespace(hosts=lambda: list(answering), members=members)
+    devices = ClusterDevices(cluster, "sm_90", ())
+    assert devices.names == ("a/cuda://0",)
+    assert devices.joined() == []
+    answering.append(late)
+    assert [one.name for one in devices.joined()] == ["b/cuda://0"]
+    assert devices.joined() == []
+
+
+def test_what_was_said_of_a_device_by_a_run_that_is_over_is_known() -> None:
+    states = {"a/cuda://0": DeviceState(note="set aside: it is gone"), "b/cuda://0": DeviceState()}
+    hosts = [
+        dataclasses.replace(gpu(name, chip), states=states)
+        for name, chip in (("a", "GPU-a1"), ("b", "GPU-b2"), ("c", "GPU-c3"))
+    ]
+    cluster: Any = SimpleNamespace(hosts=lambda: hosts, members=frozenset())
+    assert ClusterDevices(cluster, "sm_90", ()).noted == {"a/cuda://0"}
+
+
+@pytest.mark.parametrize("error", [CancelledError("x"), OSError("the connection is closed")])
+def test_a_lost_scheduler_ends_spread_work_in_one_line(error: Exception) -> None:
+    cluster: Any = SimpleNamespace(
+        address="tcp://a:1", hosts=lambda: [described("a", jobs=2)], _client=None
+    )
+    with (
+        patch("joblib.parallel_config", lambda *_, **__: nullcontext()),
+        pytest.raises(WorkError, match="tcp://a:1 was lost: ") as lost,
+        Cluster.as_joblib_backend(cluster, None),
+    ):
+        raise error
+    assert lost.value.hint == "see to it; the same command goes on"
 
 
 def test_of_devices_that_join_those_are_taken_that_the_run_would_have_chosen() -> None:

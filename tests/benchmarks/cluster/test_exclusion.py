@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from contextlib import closing
+import threading
+from contextlib import closing, suppress
 
 import pytest
 
@@ -59,6 +60,31 @@ def test_then_compiling_goes_on(cores, tmp_path, monkeypatch):
             pass
         with cores.compiling():
             assert is_free(tmp_path, fcntl.LOCK_SH)
+
+
+def test_who_measures_has_a_turn_where_compiling_never_ends(cores):
+    """Each compile begins before the one before it has ended, as of another client."""
+    over, others = threading.Event(), threading.Barrier(2)
+
+    def compile_for_ever():
+        others.wait(60)
+        while not over.is_set():
+            with cores.compiling():
+                if not over.is_set():
+                    with suppress(threading.BrokenBarrierError):
+                        others.wait(0.05)  # until the other one is there, too
+
+    threads = [threading.Thread(target=compile_for_ever) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        with cores.measuring():
+            over.set()
+    finally:
+        over.set()
+        others.abort()
+        for thread in threads:
+            thread.join()
 
 
 def test_who_fails_while_measuring_does_not_keep_the_machine(cores, tmp_path, monkeypatch):

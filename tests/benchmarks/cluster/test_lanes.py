@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from frontrunner.benchmarks.cluster.lanes import DeviceDrifted, Lane, Ready, work
-from frontrunner.benchmarks.cluster.messages import HostGone
+from frontrunner.benchmarks.cluster.messages import HostGone, HostLost
 from frontrunner.benchmarks.cluster.streaming import stream
 from frontrunner.benchmarks.measuring import (
     KILLED,
@@ -169,6 +169,44 @@ def test_what_was_measured_when_something_fails_is_told_first() -> None:
     assert next(found)[0] == 2
     with pytest.raises(OSError, match="the disk is full"):
         list(found)
+
+
+def test_who_interrupts_says_nothing_of_a_device() -> None:
+    """What waits for it is given up, which says nothing of it."""
+    measuring, given_up = threading.Event(), threading.Event()
+    told: list[Lane] = []
+
+    class Waiting(FakeDevice):
+        def measure(self, executable: Path, seconds: float, give_up_us: float) -> float:
+            measuring.set()
+            assert given_up.wait(60)
+            raise HostLost("node (tcp://a:1) is gone")
+
+    def take(count: int) -> list[int]:
+        taken, left[:] = left[:count], left[count:]
+        return taken
+
+    def should_continue() -> bool:
+        if measuring.is_set():
+            raise KeyboardInterrupt
+        return True
+
+    def compile_one(index: int) -> CompileOutcome:
+        return CompileOutcome(OK, Path(f"{index}.vmfb"), str(index))
+
+    left = [0]
+    device: Any = Waiting([100.0])
+    lane = Lane(device, lambda: device, lambda d: DeviceScreening(d, "default"))
+    lane.start()
+    nothing: Any = lambda *_: ()  # noqa: E731
+    with pytest.raises(KeyboardInterrupt):
+        list(
+            stream(
+                take, should_continue, compile_one, 1, [lane], nothing, told.append, given_up.set
+            )
+        )
+    assert told == []
+    assert lane.device is None  # it is closed all the same
 
 
 def test_hosts_that_were_gone_before_they_were_asked_say_nothing_of_a_candidate() -> None:

@@ -13,6 +13,8 @@ import pytest
 pytest.importorskip("distributed")
 
 from frontrunner.benchmarks.cluster import Offer, work_for_clients
+from frontrunner.benchmarks.cluster.connecting import exposure_of
+from frontrunner.benchmarks.cluster.serving import _listening
 from frontrunner.core import InputError
 
 JOIN_SECONDS = "frontrunner.benchmarks.cluster.serving.JOIN_SECONDS"
@@ -31,6 +33,29 @@ def test_a_worker_tells_that_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(InputError, match=r"no scheduler answers at 127\.0\.0\.1:1: .*timed out"):
         work_for_clients(Offer((), 1), "127.0.0.1:1", None, said.append)
     assert said == []
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "exposed"),
+    [
+        ("8786", "127.0.0.1", False),
+        (":8786", "127.0.0.1", False),
+        ("tcp://:8786", "127.0.0.1", False),
+        ("127.0.0.1:8786", "127.0.0.1", False),
+        ("[::1]:8786", "[::1]", False),
+        ("tls://:8786", None, False),
+        ("tls://0.0.0.0:8786", "0.0.0.0", False),
+        ("0.0.0.0:8786", "0.0.0.0", True),
+        ("192.168.0.1:8786", "192.168.0.1", True),
+    ],
+)
+def test_a_scheduler_is_open_to_others_only_if_asked_and_says_so(
+    address: str, host: str | None, exposed: bool
+) -> None:
+    options = _listening(address)
+    assert options["host"] == host
+    served = f"{options['protocol']}://{host or '0.0.0.0'}:8786"
+    assert ("whoever reaches it can run code" in exposure_of(served)) is exposed
 
 
 @pytest.mark.parametrize("address", ["localhost", "h:abc", "foo://h:1"])

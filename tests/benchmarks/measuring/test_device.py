@@ -8,6 +8,7 @@ import pytest
 
 from frontrunner.benchmarks.compiling import call_of
 from frontrunner.benchmarks.measuring.device import Device, RunFailed
+from frontrunner.benchmarks.measuring.device_group import DeviceGroup
 from frontrunner.benchmarks.measuring.kernel import MeasureRequest
 from frontrunner.benchmarks.measuring.outcome import CompileOutcome
 from frontrunner.benchmarks.measuring.timing import Timing
@@ -65,6 +66,21 @@ func.func {SIGNATURE} {{
   return %r : tensor<64x128xf32>
 }}"""
 
+# Leaves the lower half of its output as it finds it.
+HALF = f"""
+func.func {SIGNATURE} {{
+  %z = arith.constant 0.0 : f32
+  %upper = tensor.extract_slice %a[0, 0] [32, 96] [1, 1] : tensor<64x96xf32> to tensor<32x96xf32>
+  %e = tensor.empty() : tensor<32x128xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<32x128xf32>) -> tensor<32x128xf32>
+  %m = linalg.matmul ins(%upper, %b : tensor<32x96xf32>, tensor<96x128xf32>)
+    outs(%f : tensor<32x128xf32>) -> tensor<32x128xf32>
+  %all = tensor.empty() : tensor<64x128xf32>
+  %r = tensor.insert_slice %m into %all[0, 0] [32, 128] [1, 1]
+    : tensor<32x128xf32> into tensor<64x128xf32>
+  return %r : tensor<64x128xf32>
+}}"""
+
 
 def build(dispatch: Dispatch, text: str, path: Path) -> Path:
     with compilation(text.encode(), dispatch.target.flags) as unit:
@@ -88,6 +104,41 @@ def test_a_wrong_result_is_found(device: Device, matmul: Dispatch, tmp_path: Pat
     with pytest.raises(RunFailed, match="expected") as caught:
         device.measure(build(matmul, WRONG, tmp_path / "wrong.vmfb"), 0.02)
     assert caught.value.kind == "wrong_result"
+
+
+@pytest.mark.parametrize("uri", ["local-task", "local-sync"])
+def test_what_is_not_written_is_not_taken_for_what_was_there(
+    uri: str, matmul: Dispatch, baseline: CompileOutcome, tmp_path: Path
+) -> None:
+    """The runtime does not clear memory, and what the default has left there would be right."""
+    half = build(matmul, HALF, tmp_path / "half.vmfb")
+    device = Device(uri, call_of(matmul), baseline.executable, seed=0)
+    try:
+        assert device.measure(baseline.executable, 0.02) > 0
+        with pytest.raises(RunFailed) as caught:
+            device.measure(half, 0.02)
+        assert caught.value.kind == "wrong_result"
+    finally:
+        device.close()
+
+
+def test_a_device_that_does_not_end_keeps_no_other_from_it() -> None:
+    closed: list[str] = []
+
+    class Ending:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def close(self) -> None:
+            closed.append(self.name)
+            if self.name == "stuck":
+                raise WorkError("it does not end")
+
+    group = DeviceGroup(("stuck", "other"), Call("f", (), (), 1), 0)
+    group._devices = [Ending("other"), Ending("stuck"), Ending("another")]  # type: ignore[list-item]
+    with pytest.raises(WorkError, match="it does not end"):
+        group.close()
+    assert sorted(closed) == ["another", "other", "stuck"]
 
 
 def test_a_crash_costs_one_candidate(
@@ -132,12 +183,13 @@ def test_unknown_and_absent_devices(matmul: Dispatch, baseline: CompileOutcome) 
         absent.start()
 
 
-@pytest.mark.parametrize("inputs", [True, False])
-def test_what_no_memory_holds_is_refused_before_it_is_made(inputs: bool) -> None:
+@pytest.mark.parametrize(("inputs", "tib"), [(True, 8192), (False, 4096)])
+def test_what_no_memory_holds_is_refused_before_it_is_made(inputs: bool, tib: int) -> None:
+    """Inputs are there twice."""
     large = (((1 << 30, 1 << 20), "f32"),)
     call = Call("run", large if inputs else (), () if inputs else large, 1)
     device = Device("local-sync", call, None, 0)
-    with pytest.raises(InputError, match="inputs and outputs take 4096 TiB, this machine has"):
+    with pytest.raises(InputError, match=f"inputs and outputs take {tib} TiB, this machine has"):
         device.start()
     device.close()
 

@@ -16,7 +16,7 @@ from frontrunner.core import Child
 from frontrunner.search import Dispatch
 from frontrunner.search.reading import read_dispatch
 
-from .test_device import HANG, SIGNATURE, build
+from .test_device import HALF, HANG, build
 
 DATA = Path(__file__).parents[2] / "data"
 # The first word of a shader in SPIR-V.
@@ -90,22 +90,6 @@ def test_a_lost_device_is_opened_anew(
     with pytest.raises(RunFailed, match="VK_ERROR_DEVICE_LOST"):
         vulkan.measure(default, 0.02)
     assert vulkan.measure(default, 0.02) > 0
-
-
-# Leaves the lower half of its output as it finds it.
-HALF = f"""
-func.func {SIGNATURE} {{
-  %z = arith.constant 0.0 : f32
-  %upper = tensor.extract_slice %a[0, 0] [32, 96] [1, 1] : tensor<64x96xf32> to tensor<32x96xf32>
-  %e = tensor.empty() : tensor<32x128xf32>
-  %f = linalg.fill ins(%z : f32) outs(%e : tensor<32x128xf32>) -> tensor<32x128xf32>
-  %m = linalg.matmul ins(%upper, %b : tensor<32x96xf32>, tensor<96x128xf32>)
-    outs(%f : tensor<32x128xf32>) -> tensor<32x128xf32>
-  %all = tensor.empty() : tensor<64x128xf32>
-  %r = tensor.insert_slice %m into %all[0, 0] [32, 128] [1, 1]
-    : tensor<32x128xf32> into tensor<64x128xf32>
-  return %r : tensor<64x128xf32>
-}}"""
 
 
 def test_what_is_not_written_is_not_taken_for_what_was_there(

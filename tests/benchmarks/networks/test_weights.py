@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from frontrunner.benchmarks.networks import weights
 from frontrunner.benchmarks.networks.weights import GROWTH, check_archives
 from frontrunner.core import InputError
 from frontrunner.core.limits import limit_bytes
@@ -19,6 +20,16 @@ def archive(path: Path, count: int) -> Path:
     header = json.dumps({f"w{i}": weight for i in range(count)}).encode()
     path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
     return path
+
+
+def test_where_less_memory_is_allowed_the_list_may_take_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(weights.resource, "getrlimit", lambda _: (1 << 20, 1 << 20))
+    monkeypatch.setattr(weights.resource, "setrlimit", lambda _, limits: asked.append(limits))
+    assert weights.find_missing_weights(((), [("m", "w7")])) == [("m", "w7")]
+    assert asked == [(1 << 20, 1 << 20)]
 
 
 def test_a_list_of_weights_that_does_not_fit(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from frontrunner.benchmarks.reducing.failure import Size
 from frontrunner.benchmarks.reducing.reduction import STEPS, Reduction
 from frontrunner.benchmarks.reducing.script import crash_site
 from frontrunner.benchmarks.reducing.trials import Trial
+from frontrunner.core import KilledError
 from frontrunner.search import build_spaces
 from frontrunner.search.reading import read_dispatch
 
@@ -113,6 +114,14 @@ def test_fused_ops_are_dropped_from_either_side() -> None:
 )  # fmt: skip
 def test_a_crash_is_known_by_the_function_that_crashed(said: str, site: str) -> None:
     assert crash_site(said) == site
+
+
+@pytest.mark.parametrize("line", ["kill -9 $$", "sh -c 'kill -9 $$'"])
+def test_a_script_that_is_killed_tells_nothing(line: str, tmp_path: Path) -> None:
+    """Memory may be short; what ends so was no way to fail of what it runs."""
+    (tmp_path / SCRIPT).write_text(f"{line}\n")
+    with pytest.raises(KilledError, match="was killed"):
+        run_script(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,16 @@ def test_inputs_are_seeded_and_not_zero(dtype: str) -> None:
     assert not np.array_equal(first, make_input((32, 8), dtype, 2))
 
 
+def test_integers_tell_sums_in_too_few_bits() -> None:
+    """Of small ones, sums fit 16 bits, and operands 4."""
+    lhs, rhs = (make_input((64, 512), "i8", seed).astype(np.int32) for seed in (0, 1))
+    assert (lhs.min(), lhs.max()) == (-128, 127)
+    sums = lhs @ rhs.T
+    assert (sums != sums.astype(np.int16)).any()
+    wide = make_input((64, 64), "i16", 0)
+    assert (wide != wide.astype(np.int8)).any()
+
+
 def test_an_unknown_element_type_is_named() -> None:
     with pytest.raises(ValueError, match="f4E2M1FN"):
         make_input((2,), "f4E2M1FN", 0)

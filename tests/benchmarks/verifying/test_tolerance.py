@@ -94,6 +94,14 @@ def test_values_of_all_sizes_are_no_masks() -> None:
     assert Tolerance("f32", 64).find_mismatch(near, right) is None
 
 
+def test_few_zeros_among_long_sums_are_found() -> None:
+    """Long sums of bf16 are off by much, and still not by all there is."""
+    right = np.random.default_rng(0).standard_normal(10_000, dtype=np.float32)
+    some = np.where(np.arange(10_000) < 9_900, right, np.float32(0))
+    got, expected = (to_bf16(values) for values in (some, right))
+    assert Tolerance("bf16", 8192).find_mismatch(got, expected) is not None
+
+
 def test_integers_are_exact_and_shapes_compared() -> None:
     right = np.arange(12, dtype=np.int32).reshape(3, 4)
     wrong = right.copy()

@@ -86,6 +86,23 @@ def test_the_folder_holds_the_page_and_hashes(board, folder):
     assert told["digest"] in html and "'sha256'" not in html
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d["data"][0].update(file=5, sha256=None),
+        lambda d: next(iter(d["spaces"].values())).update(device=5, left_out=None),
+        lambda d: d["given"].update(shuffle=1),
+        lambda d: d["pairs"][0].update(ranker=5),
+    ],
+)
+def test_values_that_are_no_text_have_a_page(board, tmp_path, change):
+    """A file of somebody else's may hold anything."""
+    told = json.loads((board.out / "leaderboard.json").read_text())
+    change(told)
+    (tmp_path / "leaderboard.json").write_text(json.dumps(told))
+    assert frontrunner.report(tmp_path).page.exists()
+
+
 def test_without_ours_each_is_compared_with_the_best(board):
     first, *others = board.scores.index
     assert list(board.against) == [first]

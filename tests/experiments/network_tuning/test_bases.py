@@ -90,6 +90,9 @@ class World:
         if variant.name in self.wrong:
             raise NetworkFailed("wrong results: of output 0")
 
+    def time_once(self, variant: Path) -> float:
+        return self.times.get(variant.name, 100.0)
+
     def measure_speedup(
         self, before: Path, after: Path, seed: int, rounds: int = 15, patience: float = 0.0
     ) -> Speedup:
@@ -320,7 +323,15 @@ def test_a_model_that_is_killed_is_no_fault_of_the_options(world: World) -> None
         raise KilledError("the model's process was killed by SIGKILL")
 
     world.compare_outputs = killed  # type: ignore[method-assign]
-    with pytest.raises(KilledError):
+    # There may be memory for the usual options alone, each time that it is tried.
+    found, kept = world.tried(A)
+    assert (kept, outcomes(found)) == ([], {"a": "the model's process was killed by SIGKILL"})
+
+    def also_killed(variant: Path) -> float:
+        raise KilledError(f"{variant.name} was killed")
+
+    world.time_once = also_killed  # type: ignore[method-assign]
+    with pytest.raises(KilledError, match="plain was killed"):
         world.tried(A)
     with pytest.raises(KilledError):
         world.finished(PLAIN, A)
@@ -367,12 +378,13 @@ def test_another_is_looked_at_though_there_is_no_time_to_time_it_again(
 def test_names_that_differ_in_signs_have_folders_of_their_own(tmp_path: Path) -> None:
     maker = BaseMaker(tmp_path / "m.mlir", NetworkOptions(tmp_path / "m.mlir"), tmp_path, print)
     network = Network(TARGET, "", (), (), ())
-    for name in ("+avx512", "-avx512", "dispatches"):
+    names = ("+avx512", "-avx512", "dispatches", 100 * "long", 100 * "long" + "er", 200 * "\u0436")
+    for name in names:
         compiled = CompileOutcome(OK, tmp_path)
         with maker.compiler(Base(OptionVariant(name), network, compiled)):
             pass
     folders = {path.name for path in tmp_path.iterdir()}
-    assert len(folders) == 3
+    assert len(folders) == len(names)
     assert "dispatches" not in folders
 
 
@@ -604,6 +616,11 @@ def test_a_session_that_is_killed_leaves_options_to_the_next(world: World) -> No
     world.tried(A, B, keep=keep)
     assert told[0] == {"a": 100 / 60, "b": "no time was left for it"}
     assert told[1] == {"a": 100 / 60, "b": 2.5}
+    # Also where several are compiled side by side: each is kept when it was timed.
+    world.at_a_time = 2
+    told.clear()
+    world.tried(A, B, keep=keep)
+    assert told[0] == {"a": 100 / 60, "b": "no time was left for it"}
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from frontrunner.benchmarks.measuring.loop import CandidateOrder, QueueOrder
 from frontrunner.benchmarks.measuring.outcome import (
     COMPILE_FAILED,
     CRASHED,
+    KILLED,
     NOT_APPLIED,
     OK,
     CompileOutcome,
@@ -44,8 +45,8 @@ class World:
     Attributes:
         times: of a candidate's dispatch; as by default where none is given.
         seconds: that a candidate takes to compile; 0.1 where none are given.
-        refused, wrong, dies: candidates that do not compile, with which the model computes
-            something else, or does not run.
+        refused, killed, wrong, dies: candidates that do not compile, whose compile is killed, with
+            which the model computes something else, or does not run.
         quarrel: two that fail together alone.
         unmatched: candidates whose specs match nothing.
         unwritten: candidates of which there is no spec.
@@ -57,6 +58,7 @@ class World:
     times: dict[str, float] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
+    killed: set[str] = field(default_factory=set)
     wrong: set[str] = field(default_factory=set)
     dies: set[str] = field(default_factory=set)
     quarrel: set[str] = field(default_factory=lambda: {"none"})
@@ -88,6 +90,8 @@ class World:
             kind, reason = OK, ""
             if candidate in self.refused:
                 kind, reason = COMPILE_FAILED, "a tile is too large"
+            elif candidate in self.killed:
+                kind, reason = KILLED, "killed by SIGKILL, twice"
             elif candidate in self.unmatched:
                 kind = NOT_APPLIED
             made = self._outcome(candidate, f"part-{candidate}", self.seconds.get(candidate, 0.1))
@@ -220,6 +224,14 @@ def test_what_does_not_compile_is_in_no_model(world: World) -> None:
     assert found["a"].best == (0,)
 
 
+def test_a_candidate_that_is_killed_is_not_tried_by_each_session(world: World) -> None:
+    world.killed = {"b-0"}
+    world.search()
+    assert world.reasons() == {"b-0": "killed by SIGKILL, twice"}
+    world.search()
+    assert world.compiled.count("b-0") == 1
+
+
 def test_what_does_not_compile_is_logged_where_the_time_is_up(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,8 +271,14 @@ def test_a_dispatch_without_a_part_of_its_own_is_left_out(world: World) -> None:
 def test_a_model_that_cannot_be_split_is_no_end_of_the_run(world: World) -> None:
     """What was tuned by itself is tried all the same."""
     world.splits = False
-    assert world.search() == dict.fromkeys(NAMES, "the model does not compile in parts: no")
+    why = "the model does not compile in parts: no"
+    assert world.search() == dict.fromkeys(NAMES, why)
     assert world.compiled == []
+    # What an earlier session found is not lost by it.
+    line = {"dispatch": "a", "candidate": 1, "speedup": 2.0, "reason": ""}
+    (world.folder / "log.jsonl").write_text(f"{json.dumps(line)}\n")
+    found = world.search()
+    assert (found["a"].best, found["b"]) == ((1,), why)
 
 
 def test_candidates_are_tried_in_the_first_member_that_is_a_part(world: World) -> None:

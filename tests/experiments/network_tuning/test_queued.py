@@ -7,9 +7,16 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.measuring import OK, Outcome, QueueOrder
+from frontrunner.experiments.network_tuning import dispatches
+from frontrunner.experiments.network_tuning.folder import NetworkFolder
 from frontrunner.experiments.network_tuning.options import NetworkOptions
-from frontrunner.experiments.network_tuning.plan import HotDispatch
-from frontrunner.experiments.network_tuning.queued import queue_dispatches
+from frontrunner.experiments.network_tuning.plan import HotDispatch, Plan
+from frontrunner.experiments.network_tuning.queued import (
+    InModelOutcome,
+    QueuedDispatch,
+    queue_dispatches,
+    read_logs,
+)
 from frontrunner.experiments.queue import AdaptiveOrder
 from frontrunner.search.reading import read_dispatch
 
@@ -21,9 +28,9 @@ MATMUL = Path(__file__).parents[2] / "data" / "matmul.mlir"
 )
 def test_a_ranker_that_looks_back_orders_anew(ranker: str, kind: type) -> None:
     hot = HotDispatch("matmul", "a problem", ("matmul",), MATMUL, 100.0, 1.0, 100.0)
-    options = NetworkOptions(MATMUL, ranker=ranker, pool=64, jobs=1)
+    options = NetworkOptions(MATMUL, pool=64, jobs=1)
     target = read_dispatch(MATMUL).target
-    (queued,), failed = queue_dispatches([hot], target, options, "a device", lambda _: None)
+    (queued,), failed = queue_dispatches([hot], target, options, ranker, lambda _: None)
     assert failed == {}
     assert isinstance(queued.order, kind)
     known = {at: Outcome(OK, 1.0 + at % 7, 4.0) for at in queued.order.next({}, 8)}
@@ -31,3 +38,35 @@ def test_a_ranker_that_looks_back_orders_anew(ranker: str, kind: type) -> None:
     assert len({*known, *following}) == 16
     assert max(following) < queued.count
     assert (following == list(range(8, 16))) is (kind is QueueOrder)
+
+
+def test_a_session_orders_by_the_ranker_of_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By now there may be another predictor, or none is found from another folder."""
+    target = read_dispatch(MATMUL).target
+    folder = NetworkFolder(tmp_path)
+    folder.save_plan(Plan((), ()))
+    predictor = tmp_path / "mine.predictor"
+    predictor.touch()
+    usual = iter((str(predictor), "cpu"))
+    monkeypatch.setattr(dispatches, "usual_ranker", lambda *_: next(usual))
+    for _ in range(2):
+        name = dispatches._kept_ranker(folder, target, "a device", lambda _: None)
+        assert name == str(predictor)
+    predictor.unlink()
+    assert dispatches._kept_ranker(folder, target, "a device", lambda _: None) == "cpu"
+    plan = folder.plan()
+    assert plan is not None and plan.ranker == "cpu"
+
+
+def test_candidates_in_another_order_are_told_of_once() -> None:
+    """In the session that tries them anew, and in none after it."""
+    hot = HotDispatch("a", "a problem", ("a",), MATMUL, 100.0, 1.0, 100.0)
+    one = QueuedDispatch(hot, 9, QueueOrder(9), "new", lambda at: None)  # type: ignore[arg-type, return-value]
+    log, said = [InModelOutcome("a", 0, 1.5, queue="old")], []
+    read_logs(log, {"a": one}, said.append)
+    assert said == ["a has candidates in another order by now, and is tuned anew"]
+    said.clear()
+    found = read_logs([*log, InModelOutcome("a", 1, 1.2, queue="new")], {"a": one}, said.append)
+    assert (found["a"].best(), said) == ([1], [])

@@ -339,6 +339,14 @@ def _more_time_is_gone_on_with(
         again = tune_model.resume_network_run(copy, Observer, nothing, minutes=0.1)
     assert again == found
     assert [file.read_bytes() for file in files] == before
+    # Nor does what cannot be written.
+    with monkeypatch.context() as patch:
+        quicken(patch)
+        patch.setattr(tune_model, "is_behind", lambda *_: False)
+        patch.setattr(tune_model, "report", lambda *_: (copy / "missing" / "file").write_text(""))
+        with pytest.raises(FileNotFoundError):
+            tune_model.resume_network_run(copy, Observer, nothing, minutes=0.1)
+    assert [file.read_bytes() for file in files] == before
 
 
 def _what_is_lost_is_missed(finished: tuple[NetworkResult, Path], tmp_path: Path) -> None:

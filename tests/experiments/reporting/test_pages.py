@@ -90,6 +90,20 @@ def test_a_profile_is_found_by_its_table_and_without_its_dispatches(folders, tmp
     assert "none can be placed under the roofline" in page
 
 
+def test_rows_of_specs_that_changed_are_not_shown(folders, tmp_path, written):
+    """As after `generate --force`: the log keeps them, and the table does not."""
+    folder = Path(shutil.copytree(folders["profile"], tmp_path / "sweep"))
+    log = folder / "profile.jsonl"
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    row = next(r["row"] for r in records if r.get("row", {}).get("provider") == "iree")
+    old = row | {"configuration": "an-old-one", "digest": "0123456789abcdef", "time_us": 0.001}
+    log.write_text(log.read_text() + json.dumps({"row": old}) + "\n")
+    page = texts(written(folder))
+    assert "an-old-one" not in page
+    assert "Not shown: 1 row of dispatches or specs that have changed since." in page
+    assert "Not shown" not in texts(written(folders["profile"]))
+
+
 def test_the_profile_of_a_folder_with_a_dot_in_its_name(folders, tmp_path, written):
     copied = shutil.copytree(folders["profile"], tmp_path / "sweep-3.13")
     assert "Profile of" in written(copied)
@@ -235,3 +249,10 @@ def test_the_page_goes_where_it_is_asked_to(folders, tmp_path, monkeypatch):
     assert both.page == Path("report.html")
     assert both.size_bytes == Path("report.html").stat().st_size
     assert "profile" in repr(both)
+
+
+def test_a_folder_that_nothing_here_wrote_may_hold_links(tmp_path):
+    """As of a project with an environment of Python."""
+    (tmp_path / "python").symlink_to("/usr/bin/env")
+    with pytest.raises(InputError, match="is nothing that a report can be made of"):
+        report(tmp_path)
