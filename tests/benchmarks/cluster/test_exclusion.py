@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
-from contextlib import closing, suppress
+from contextlib import closing
 
 import pytest
 
@@ -63,26 +63,33 @@ def test_then_compiling_goes_on(cores, tmp_path, monkeypatch):
 
 
 def test_who_measures_has_a_turn_where_compiling_never_ends(cores):
-    """Each compile begins before the one before it has ended, as of another client."""
-    over, others = threading.Event(), threading.Barrier(2)
+    """Each compile ends when another client's has begun, if that can."""
+    over, entered, measured = threading.Event(), threading.Condition(), threading.Event()
+    entries = [0, 0]
 
-    def compile_for_ever():
-        others.wait(60)
+    def compile_for_ever(own, other):
         while not over.is_set():
-            with cores.compiling():
-                if not over.is_set():
-                    with suppress(threading.BrokenBarrierError):
-                        others.wait(0.05)  # until the other one is there, too
+            with cores.compiling(), entered:
+                before = entries[other]
+                entries[own] += 1
+                entered.notify_all()
+                entered.wait_for(lambda b=before: entries[other] > b or over.is_set(), 0.2)
 
-    threads = [threading.Thread(target=compile_for_ever) for _ in range(2)]
+    def measure():
+        with cores.measuring():
+            measured.set()
+
+    threads = [threading.Thread(target=compile_for_ever, args=who) for who in ((0, 1), (1, 0))]
     for thread in threads:
         thread.start()
+    with entered:
+        assert entered.wait_for(lambda: min(entries) > 1, 60)
+    threads.append(threading.Thread(target=measure))
+    threads[-1].start()
     try:
-        with cores.measuring():
-            over.set()
+        assert measured.wait(20)
     finally:
         over.set()
-        others.abort()
         for thread in threads:
             thread.join()
 

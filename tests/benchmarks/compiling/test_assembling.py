@@ -10,9 +10,18 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.compiling import CannotSplit, ModelAssembler
-from frontrunner.benchmarks.measuring import COMPILE_FAILED, NOT_APPLIED, OK, TIMEOUT
+from frontrunner.benchmarks.compiling.compiler import CompileJob, CompilePool
+from frontrunner.benchmarks.measuring import (
+    COMPILE_FAILED,
+    KILLED,
+    NOT_APPLIED,
+    OK,
+    TIMEOUT,
+    CompileOutcome,
+)
 from frontrunner.benchmarks.networks import NetworkFailed, NetworkRunner, NetworkSetup
 from frontrunner.benchmarks.networks.inputs import prepare_call
+from frontrunner.core import Child, KilledError
 from frontrunner.experiments.queue import make_queue, renderer
 from frontrunner.models import create_ranker
 from frontrunner.search import spec_of, spec_texts
@@ -163,6 +172,28 @@ def test_a_part_that_compiles_for_long_is_given_up(
         assembler.split()
         (part,) = assembler.compile_parts([*specs.items()][:1])
     assert part.kind == TIMEOUT
+
+
+def test_a_part_that_is_killed_ends_no_other(
+    assembler: ModelAssembler,
+    default: Path,
+    specs: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Twice, as where it alone takes more memory than there is."""
+    (first, spec), (second, other) = specs.items()
+    compile_once = CompilePool._compile_once
+
+    def kill_one(self: CompilePool, child: Child, job: CompileJob) -> CompileOutcome:
+        if job.spec == "a large one":
+            raise KilledError("killed by SIGKILL")
+        return compile_once(self, child, job)
+
+    monkeypatch.setattr(CompilePool, "_compile_once", kill_one)
+    parts = [(first, spec), (first, "a large one"), (second, other)]
+    found = list(assembler.compile_parts(parts))
+    assert [one.kind for one in found] == [OK, KILLED, OK]
+    assert found[1].reason == "killed by SIGKILL, twice"
 
 
 @pytest.mark.parametrize("matches", [True, False])
