@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         DISPATCH_SECONDS,
         DROP_ROUNDS,
         FIRST_BASELINE_SECONDS,
+        GIVE_UP_RATIO,
         LEAST_RACE_ROUNDS,
         MAX_FINALISTS,
         MIN_RUNS,
@@ -117,7 +118,7 @@ if TYPE_CHECKING:
     )
     from .rounds import estimate_times
     from .runner import MeasuringRunner, Runner, StreamingRunner
-    from .screening import DeviceScreening
+    from .screening import DeviceScreening, MeasuredCandidate
     from .timing import Timing, time_runs
 else:
     __getattr__ = exports(__name__)
@@ -136,6 +137,7 @@ __all__ = [
     "DRIVERS",
     "DROP_ROUNDS",
     "FIRST_BASELINE_SECONDS",
+    "GIVE_UP_RATIO",
     "HANDLER",
     "HERE",
     "IQR_PER_DEVIATION",
@@ -180,6 +182,7 @@ __all__ = [
     "Finals",
     "LoadedExecutable",
     "MeasureRequest",
+    "MeasuredCandidate",
     "MeasuringRunner",
     "MemoryFiller",
     "MemoryLog",

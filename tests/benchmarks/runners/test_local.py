@@ -74,6 +74,26 @@ def test_outcomes_come_in_order_and_twins_are_measured_once(
     assert "large vector sizes" in (tmp_path / "logs" / "00001.txt").read_text()
 
 
+def test_what_is_hardly_asked_for_again_takes_no_room(
+    make: Make, configs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slow ones, and those whose executable is another's; they are compiled again if asked for."""
+    runner = make([configs[0], configs[1], configs[2], configs[0]])
+    runner.start({})
+    monkeypatch.setattr("frontrunner.benchmarks.runners.local.GIVE_UP_RATIO", 0.0)
+    outcomes = dict(runner.run([0, 1]))
+    assert not runner._executables
+    monkeypatch.undo()
+    monkeypatch.setattr("frontrunner.benchmarks.runners.local.GIVE_UP_RATIO", 1e9)
+    outcomes |= dict(runner.run([2, 3]))
+    assert {*runner._executables} == {2}
+    there = {path.stem for path in (tmp_path / "work").iterdir()}
+    assert there >= {"00002"} and not there & {"00000", "00001", "00003"}
+    found = runner.executables([1, 2], outcomes)
+    assert {*found} == {1, 2}
+    assert all(path.stat().st_size for path in found.values())
+
+
 def test_first_come_as_many_as_there_are_compile_workers(make: Make, configs: list[str]) -> None:
     """What becomes of them is known before a whole batch is compiled."""
     runner = make(configs)
@@ -173,11 +193,13 @@ def test_a_winner_that_is_wrong_on_other_inputs_is_refused(
     monkeypatch.setattr(Device, "__init__", noted)
     runner = make(configs)
     runner.start({})
-    list(runner.run([0]))
+    outcomes = dict(runner.run([0]))
+    runner.executables([0], outcomes)
     runner.verify(0, "")
     other = matmul.source.replace("0.000000e+00", "5.000000e-01")
     compiled = compile_with_spec(other, matmul.target.flags, None)[0]
-    runner._executables[0].write_bytes(compiled)
+    (path,) = runner.executables([0], outcomes).values()
+    path.write_bytes(compiled)
     with pytest.raises(RunFailed, match="expected") as refused:
         runner.verify(0, "")
     assert refused.value.kind == "wrong_result"
