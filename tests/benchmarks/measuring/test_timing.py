@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import iree.runtime as rt
 import pytest
 
 from frontrunner.benchmarks.measuring import kernel
@@ -108,7 +107,7 @@ def test_a_first_run_that_stalls_is_not_the_time(
     device: Any = object.__new__(kernel._Device)
     device.arguments, device.repeats, device.compiles_late = None, False, False
     device._leave_other_values = device._find_mismatch = lambda *_: None
-    device._others, device._right_us = rt.VmVariantList(0), 0.0
+    device._others, device._right_us = object(), 0.0
     device._load = lambda path: loaded
     timing = device.measure(kernel.MeasureRequest(Path("any.vmfb"), 0.0, give_up_us=1_000.0))
     assert timing.samples_us == pytest.approx(samples_us)
@@ -128,7 +127,7 @@ def test_the_fastest_that_is_right_runs_before_what_is_verified() -> None:
 
     device: Any = object.__new__(kernel._Device)
     device._leave_other_values, device._right_us = None, math.inf
-    device._others = rt.VmVariantList(0)
+    device._others = object()
     for name, time_us in (("default", math.inf), ("slow", 90.0), ("fast", 10.0), ("slower", 99.0)):
         device._note_right(Named(name), time_us)
         device._leave_other_values()
