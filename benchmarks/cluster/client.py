@@ -237,7 +237,7 @@ class Cluster:
             raise WorkError(
                 f"workers died of it: {first_line(error)}", "see to their memory"
             ) from error
-        except (CancelledError, OSError, TimeoutError) as error:
+        except (CancelledError, OSError) as error:
             told = first_line(error) or type(error).__name__
             raise WorkError(
                 f"{self.address} was lost: {told}", "see to it; the same command goes on"

@@ -60,6 +60,10 @@ def stream(
     def measure(lane: Lane) -> threading.Thread:
         return start(partial(work, lane, ready, arrive, tell, enough))
 
+    def abandon() -> None:
+        enough.set()  # first: calls that end by giving up are no fault of a device
+        give_up()
+
     def look() -> None:
         while not enough.wait(LOOK_SECONDS):
             measuring.extend(measure(lane) for lane in join())
@@ -87,11 +91,9 @@ def stream(
                 break
     except Exception as error:
         failed = error  # after what was measured, which is not lost
-        enough.set()
-        give_up()
+        abandon()
     except BaseException:
-        enough.set()
-        give_up()
+        abandon()
         raise
     finally:
         enough.set()

@@ -13,13 +13,7 @@ import iree.runtime as rt
 import numpy as np
 
 from ...core import WorkError, free_memory, give_back_memory
-from ..measuring import (
-    LoadedExecutable,
-    MemoryFiller,
-    copy_to_device,
-    open_device,
-    time_runs,
-)
+from ..measuring import LoadedExecutable, MemoryFiller, copy_to_device, open_device, time_runs
 from ..verifying import Array, Tolerance, coarsest, without_finite
 from .inputs import FunctionCall
 from .weights import Archives, load_archives

@@ -148,8 +148,9 @@ class Recording(Readable):
     def candidates(self) -> pd.DataFrame:
         """Knobs and what they mean: all that features are computed from."""
         # What users set is a knob, and as such known to features, too.
-        knobs = [name for name in self.knobs if name not in self.derived]
-        return pd.concat([self.frame[knobs], self.derived], axis=1)
+        derived = self.derived
+        knobs = [name for name in self.knobs if name not in derived]
+        return pd.concat([self.frame[knobs], derived], axis=1)
 
     @property
     def uniform(self) -> pd.Series:

@@ -14,6 +14,7 @@ from ...search import ELEMENT_BYTES, TensorType
 from ..profiling import (
     DEFAULT,
     IREE,
+    GeneratedDispatch,
     LoggedProfile,
     Row,
     find_generated,
@@ -56,10 +57,13 @@ def profile_article(log: Path) -> Article:
         InputError: it is none, or damaged.
     """
     profile = read_profile_log(log)
-    rows, gone = _rows_of(profile, log.parent)
+    generated = _generated(log.parent)
+    rows, gone = _rows_of(profile, generated)
     timed = [row for row in rows if row.time_us]
     sections = [
-        Section.of("Under the machine's roofline", _roofline(timed, profile.peak, log.parent)),
+        Section.of(
+            "Under the machine's roofline", _roofline(timed, profile.peak, log.parent, generated)
+        ),
         Section.of("Times", _times(timed)),
         Section.of("All rows", [_table(rows), *gone]),
         Section.of("What failed", _failed(rows)),
@@ -74,15 +78,25 @@ def profile_article(log: Path) -> Article:
     )
 
 
-def _rows_of(profile: LoggedProfile, folder: Path) -> tuple[list[Row], list[Block]]:
+def _generated(folder: Path) -> list[GeneratedDispatch]:
+    """The dispatches beside a profile; none where it was moved away from them."""
+    try:
+        return find_generated(folder)
+    except InputError:
+        return []
+
+
+def _rows_of(
+    profile: LoggedProfile, generated: Sequence[GeneratedDispatch]
+) -> tuple[list[Row], list[Block]]:
     """The rows of what a folder holds now, as in its table, and what is told of others.
 
     Of libraries there are all: which version is there now does not matter here.
     """
     rows = [*profile.rows.values()]
     try:
-        planned = planned_rows(find_generated(folder), ())
-    except InputError:
+        planned = planned_rows(generated, ())
+    except InputError:  # a spec cannot be read
         return rows, []
     digests = dict(pair for one in planned for pair in one.rows())
     described = {one.generated.name for one in planned}
@@ -111,11 +125,16 @@ def _figures(rows: Sequence[Row], timed: Sequence[Row], peak: Peak | None) -> It
         yield Figure("peak, measured", rate, f"f32; {peak.bandwidth / 1e9:,.1f} GB/s")
 
 
-def _roofline(timed: Sequence[Row], peak: Peak | None, folder: Path) -> Iterator[Block]:
+def _roofline(
+    timed: Sequence[Row],
+    peak: Peak | None,
+    folder: Path,
+    generated: Sequence[GeneratedDispatch],
+) -> Iterator[Block]:
     if peak is None:
         yield Text("What this machine reaches at best was not measured.")
         return
-    moved = _bytes_moved(folder)
+    moved = _bytes_moved(generated)
     points: list[dict[str, Any]] = []
     for row in timed:
         if not row.gflops or not row.time_us:
@@ -278,13 +297,9 @@ def _provenance(profile: LoggedProfile, log: Path) -> Facts:
     return Facts.of([*common, ("log", log)])
 
 
-def _bytes_moved(folder: Path) -> Mapping[str, int]:
-    """What each dispatch of a folder reads and writes if each value is moved once, by name."""
-    try:
-        found = find_generated(folder)
-    except InputError:
-        return {}
-    operations = {one.name: one.operation for one in found if one.operation is not None}
+def _bytes_moved(generated: Sequence[GeneratedDispatch]) -> Mapping[str, int]:
+    """What each dispatch reads and writes if each value is moved once, by name."""
+    operations = {one.name: one.operation for one in generated if one.operation is not None}
     return {
         name: sum(map(_size, (*operation.inputs.values(), operation.output)))
         for name, operation in operations.items()

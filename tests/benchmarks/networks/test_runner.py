@@ -34,6 +34,8 @@ from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
 from frontrunner.search.reading.networks import Network, read_network
 
+from ..measuring.test_device import HALF
+
 MODELS = Path(__file__).parents[2] / "data" / "models"
 W = np.full((64, 96), 0.5, np.float32)
 
@@ -261,37 +263,12 @@ def test_wrong_results_are_told(runner: NetworkRunner, two_matmuls, build) -> No
         runner.compare_outputs(other, two_matmuls[1])
 
 
-FULL = """
-func.func @f(%a: tensor<64x96xf32>, %b: tensor<96x128xf32>) -> tensor<64x128xf32> {
-  %z = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<64x128xf32>
-  %f = linalg.fill ins(%z : f32) outs(%e : tensor<64x128xf32>) -> tensor<64x128xf32>
-  %m = linalg.matmul ins(%a, %b : tensor<64x96xf32>, tensor<96x128xf32>)
-    outs(%f : tensor<64x128xf32>) -> tensor<64x128xf32>
-  return %m : tensor<64x128xf32>
-}"""
-# Leaves the lower half of its output as it finds it.
-HALF = """
-func.func @f(%a: tensor<64x96xf32>, %b: tensor<96x128xf32>) -> tensor<64x128xf32> {
-  %z = arith.constant 0.0 : f32
-  %upper = tensor.extract_slice %a[0, 0] [32, 96] [1, 1] : tensor<64x96xf32> to tensor<32x96xf32>
-  %e = tensor.empty() : tensor<32x128xf32>
-  %f = linalg.fill ins(%z : f32) outs(%e : tensor<32x128xf32>) -> tensor<32x128xf32>
-  %m = linalg.matmul ins(%upper, %b : tensor<32x96xf32>, tensor<96x128xf32>)
-    outs(%f : tensor<32x128xf32>) -> tensor<32x128xf32>
-  %all = tensor.empty() : tensor<64x128xf32>
-  %r = tensor.insert_slice %m into %all[0, 0] [32, 128] [1, 1]
-    : tensor<32x128xf32> into tensor<64x128xf32>
-  return %r : tensor<64x128xf32>
-}"""
-
-
 @pytest.mark.parametrize("device", ["local-task", "local-sync"])
 def test_what_is_not_written_is_not_taken_for_what_was_there(
     device: str, build, tmp_path: Path
 ) -> None:
     """On the same inputs, a variant that is right has left there what is right."""
-    model, full = build("full", FULL)
+    model, full = build("full", (MODELS.parent / "matmul.mlir").read_text())
     _, half = build("half", HALF)
     call = prepare_call(model.function(None), [], tmp_path, [0])
     with NetworkRunner(NetworkSetup(device, (call,))) as runner:
