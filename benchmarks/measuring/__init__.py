@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         computes_here,
         driver_of,
         fingerprint,
+        give_back,
         open_device,
         shares_cores,
     )
@@ -213,6 +214,7 @@ __all__ = [
     "executable_digest",
     "finals_error",
     "fingerprint",
+    "give_back",
     "has_digest",
     "median_interval",
     "minutes_to_seconds",

@@ -19,6 +19,7 @@ from ...core import (
     InputError,
     WorkError,
     child_errors,
+    give_back_memory,
     processor_name,
 )
 
@@ -94,7 +95,9 @@ def identify(uri: str) -> Chip:
             subgroups = (0, 0)
             if name == "vulkan":
                 subgroups = parse_subgroups(driver.dump_device_info(chip["device_id"]))
-            return Chip(chip["name"], chip["path"], subgroups)
+            alike = [other["path"] for other in found].count(chip["path"]) > 1
+            # Where the driver has no UUIDs, it has one word for all.
+            return Chip(chip["name"], chip["path"] + f"#{position}" * alike, subgroups)
     raise ValueError(f"there is no {uri} among the {len(found)} devices of {name}")
 
 
@@ -199,6 +202,16 @@ def open_device(uri: str) -> rt.HalDevice:
     if not shares_cores(uri):
         calm_spinning_threads()
     return device
+
+
+def give_back(uri: str) -> None:
+    """Gives back what neither this process nor its device uses any more.
+
+    HIP keeps what was freed for others of the very size, and would run out of memory in the end.
+    """
+    give_back_memory()
+    if not shares_cores(uri):
+        open_device(uri).allocator.trim()
 
 
 def calm_spinning_threads(seconds: float = WATCHED_SECONDS) -> list[int]:

@@ -49,6 +49,10 @@ _NO_MEMORY = re.compile(
     r"|allocator failed the request"
 )
 
+# What HIP says of a queue that failed, which it mostly did for want of memory
+# (https://github.com/iree-org/iree/issues/20412): a new process has all of it.
+_ABORTED = "the semaphore was aborted"
+
 HANDLER = "frontrunner.benchmarks.measuring.kernel:answer"
 
 
@@ -214,7 +218,7 @@ class Device:
         self._child.close()
 
     def _time(self, request: MeasureRequest) -> Timing:
-        """What the process answers; if it is killed, a new one is asked.
+        """What the process answers; if it is killed, or its queue is, a new one is asked.
 
         Raises:
             ChildKilled: that one was killed, too.
@@ -234,6 +238,10 @@ class Device:
             except ChildKilled:
                 if last:
                     raise
+            except RuntimeError as error:
+                if last or _ABORTED not in str(error):
+                    raise
+                self._child.close()
         return timing
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import iree.runtime as rt
 
-from ...core import WorkError, give_back_memory
+from ...core import WorkError
 from ..verifying import (
     Array,
     Call,
@@ -28,7 +28,7 @@ from ..verifying import (
     without_finite,
 )
 from .buffers import copy_to_device, copy_to_host
-from .chips import identify, is_software, open_device, shares_cores
+from .chips import DOCTOR_HINT, give_back, identify, is_software, open_device, shares_cores
 from .constants import MIN_RUNS, REPEATED_US
 from .timing import Timing, time_runs
 
@@ -178,7 +178,14 @@ class _Device:
                 "tune it in its model, with inputs of your own (`tune-model --input`)",
             )
         self._note_right(default)
-        return Verification(call, inputs, expected, seed).find_mismatch
+        judge = Verification(call, inputs, expected, seed)
+        if not judge.default_is_exact and not any(values.any() for values in expected):
+            raise WorkError(
+                "the compiler's default gives zeros for random inputs, and float64 does not: the "
+                "device or its driver does not work",
+                DOCTOR_HINT,
+            )
+        return judge.find_mismatch
 
     def _note_right(self, kernel: LoadedExecutable, time_us: float = math.inf) -> None:
         """Has the fastest kernel that is right leave other values before others are verified.
@@ -273,7 +280,7 @@ def answer(request: SetupRequest | MeasureRequest) -> Timing | None:
     global _device
     if isinstance(request, SetupRequest):
         _device = None  # both dispatches' inputs may not fit at once
-        give_back_memory()
+        give_back(request.device)
         _device = _Device(request)
         return None
     assert _device is not None, "set up first"

@@ -12,8 +12,15 @@ from typing import TypeAlias
 import iree.runtime as rt
 import numpy as np
 
-from ...core import WorkError, free_memory, give_back_memory
-from ..measuring import LoadedExecutable, MemoryFiller, copy_to_device, open_device, time_runs
+from ...core import WorkError, free_memory
+from ..measuring import (
+    LoadedExecutable,
+    MemoryFiller,
+    copy_to_device,
+    give_back,
+    open_device,
+    time_runs,
+)
 from ..verifying import Array, Tolerance, coarsest, without_finite
 from .inputs import FunctionCall
 from .weights import Archives, load_archives
@@ -107,7 +114,7 @@ class _Host:
         """Variants, ready to run, each as its functions; others give their memory back."""
         if not self._loaded.keys() <= {*paths}:
             self._loaded = {path: one for path, one in self._loaded.items() if path in paths}
-            give_back_memory()
+            give_back(self.setup.device)
         first, *others = self.setup.calls
         for path in paths:
             if path not in self._loaded:
@@ -135,7 +142,7 @@ class _Host:
             begun = time.perf_counter()
             if loading <= LOADING_SHARE * timing:
                 variants = []
-                give_back_memory()
+                give_back(self.setup.device)
                 variants = self._load_copies(request.variants, rng)
                 loading += time.perf_counter() - begun
             begun = time.perf_counter()

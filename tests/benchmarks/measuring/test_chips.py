@@ -91,6 +91,14 @@ def test_gpus_are_told_apart(uri: str, path: str, monkeypatch: pytest.MonkeyPatc
         chips.identify("cuda://2")
 
 
+def test_gpus_without_uuids_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    alike = [{"device_id": n, "path": "GPU-XX", "name": "MI300X"} for n in (1, 2)]
+    driver = SimpleNamespace(query_available_devices=lambda: alike)
+    monkeypatch.setattr(chips.rt, "get_driver", lambda name: driver)
+    found = [chips.identify(uri).path for uri in ("hip", "hip://0", "hip://1")]
+    assert found == ["GPU-XX#0", "GPU-XX#0", "GPU-XX#1"]
+
+
 class VulkanDriver(Driver):
     def dump_device_info(self, device_id: int) -> str:
         return f"subgroup: size=8 minSubgroupSize={8 * device_id} maxSubgroupSize=16" * device_id

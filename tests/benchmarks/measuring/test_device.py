@@ -269,6 +269,49 @@ def test_what_never_gives_anything_is_refused(tmp_path: Path) -> None:
     device.close()
 
 
+PRODUCT = """
+func.func @product(%a: tensor<8x16xf32>, %b: tensor<16x8xf32>) -> tensor<8x8xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x8xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x8xf32>)
+      outs(%f : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}"""
+
+
+def test_a_default_that_gives_zeros_where_it_should_not_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "product.mlir"
+    path.write_text(PRODUCT)
+    dispatch = read_dispatch(path)
+    zeros = build(dispatch, PRODUCT.replace("return %r", "return %f"), tmp_path / "zeros.vmfb")
+    device = Device("local-sync", call_of(dispatch), zeros, seed=0)
+    with pytest.raises(WorkError, match="the compiler's default gives zeros for random inputs"):
+        device.start()
+    device.close()
+
+
+def test_a_queue_that_failed_is_asked_once_more_in_a_new_process(
+    device: Device, baseline: CompileOutcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert device.measure(baseline.executable, 0.0) > 0
+    usual, asked = Child.call, []
+
+    def fail(self: Child, request: object, timeout: float | None = None) -> object:
+        if isinstance(request, MeasureRequest):
+            asked.append(request)
+            if len(asked) != 2:
+                raise RuntimeError("event_semaphore.c: ABORTED; the semaphore was aborted")
+        return usual(self, request, timeout)
+
+    monkeypatch.setattr(Child, "call", fail)
+    assert device.measure(baseline.executable, 0.0) > 0
+    asked[:] = [baseline, baseline]
+    with pytest.raises(RunFailed, match="ABORTED") as caught:
+        device.measure(baseline.executable, 0.0)
+    assert (caught.value.kind, len(asked)) == ("crashed", 4)
+
+
 @pytest.mark.parametrize(
     "said",
     [
