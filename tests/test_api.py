@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
 import frontrunner
@@ -152,6 +153,13 @@ def test_from_sizes_to_a_spec(tmp_path, capfd, monkeypatch, brief, warm):
     assert capfd.readouterr().err == ""
 
 
+def test_sizes_may_be_numpys_and_one_name_stands_for_a_list(tmp_path):
+    sizes = {"m": np.arange(8, 17, 8), "n": np.int64(4), "k": 4, "transposed": "rhs"}
+    made = frontrunner.generate("matmul", tmp_path, quiet=True, **sizes)
+    assert [name.split("_")[1] for name in made.operations] == ["8x4x4", "16x4x4"]
+    assert all("rhs" in path.read_text() for path in tmp_path.rglob("operation.json"))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -171,6 +179,8 @@ def test_from_sizes_to_a_spec(tmp_path, capfd, monkeypatch, brief, warm):
         (lambda: frontrunner.generate("gemm", m=1), "no kind 'gemm'"),
         (lambda: frontrunner.generate("matmul", m=1, n=2), "k missing"),
         (lambda: frontrunner.generate("matmul", m=1, n=2, k=3, heads=4), "has no heads"),
+        (lambda: frontrunner.generate("matmul", preset=["bert"], m=1), "preset and sizes cannot"),
+        (lambda: frontrunner.generate("all", commands="c", dtypes=["f16"]), "commands and dtypes"),
         (lambda: frontrunner.read_recording("nowhere"), "nowhere"),
         (lambda: frontrunner.report("nowhere"), "there is no nowhere"),
         (lambda: frontrunner.report([]), "nothing to report on"),

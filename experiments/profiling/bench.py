@@ -202,6 +202,7 @@ class Bench:
             # Without the folder that it was compiled in, which has another name each time.
             reason=compiled.reason.replace(f"{compiled.executable.parent}/", ""),
             compile_s=round(compiled.seconds, 3),
+            executable=compiled.digest if compiled.kind == OK else "",
         )
         stage, log = "compile", compiled.log
         if compiled.kind == OK and self._options.compile_only:
@@ -236,6 +237,8 @@ class Bench:
             except HostLost:
                 raise
             except (WorkError, InputError) as error:
+                if self._ended:
+                    raise
                 # The device answered before: it has no room for this, or does not know its types.
                 kind = KILLED if isinstance(error, KilledError) else CRASHED
                 return replace(row, outcome=kind, reason=str(error))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -14,7 +15,7 @@ from ...benchmarks.measuring import POOL_SIZE
 from ...benchmarks.operations import Operation
 from ...core import Child
 from ...models import default_ranker, resolve_ranker
-from ...search import resolve_target, spec_of, spec_texts
+from ...search import CannotRender, TuningSpec, resolve_target, spec_of, spec_texts
 from ...search.reading import READER, read_dispatch
 from ..queue import Configuration, make_queue, renderer
 from .folder import NamedSpec
@@ -68,8 +69,15 @@ class ConfigurationMaker:
         ranker = resolve_ranker(choice.ranker or default_ranker(dispatch.target), seed=choice.seed)
         queue = make_queue(dispatch, ranker, pool=choice.pool, seed=choice.seed)
         render = renderer(dispatch, queue)
-        made = [_named(queue, place) for place in range(min(choice.count, len(queue)))]
-        specs = [spec_of(dispatch, render(place), one.name) for place, one in enumerate(made)]
+        made: list[NamedSpec] = []
+        specs: list[TuningSpec] = []
+        for place in range(len(queue)):
+            if len(made) == choice.count:
+                break
+            with suppress(CannotRender):  # the next takes its place
+                config = render(place)
+                made.append(_named(queue, place))
+                specs.append(spec_of(dispatch, config, made[-1].name))
         return list(zip(made, spec_texts(specs), strict=True))
 
     def __enter__(self) -> Self:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...benchmarks.measuring import POOL_SIZE
 from ...benchmarks.operations import Operation, parse_types
-from ...core import NotTunableError
+from ...core import InputError, NotTunableError
 from ..arguments import optional_ranker
 from ..observing import Observer, make_notify, make_progress
 from ..readable import Readable, count_of
@@ -30,6 +32,11 @@ from .folder import (
 
 if TYPE_CHECKING:
     from .configurations import ConfigurationOptions
+
+
+_TYPES = ("f32",)
+# Axes whose values are lists of names.
+_LISTS = ("steps", "transposed")
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,7 +74,7 @@ def generate(
     kind: str,
     out: str | os.PathLike[str] = "dispatches",
     *,
-    dtypes: Sequence[str] = ("f32",),
+    dtypes: Sequence[str] = _TYPES,
     preset: Sequence[str] = (),
     commands: str | os.PathLike[str] | None = None,
     shrink: int = 1,
@@ -116,6 +123,7 @@ def generate(
         InputError: something given cannot be used, or other files are there.
         WorkError: the folder cannot be written.
     """
+    _check_sources({"preset": preset, "commands": commands, "sizes": sizes}, dtypes)
     types = [parse_types(text) for text in values_of(dtypes)]
     notify = make_notify(quiet=quiet)
     if preset:
@@ -123,7 +131,7 @@ def generate(
     elif commands is not None:
         asked = command_operations(kind, Path(commands), notify)
     else:
-        asked = sweep(kind, types, {name: values_of(value) for name, value in sizes.items()})
+        asked = sweep(kind, types, {name: _axis(name, value) for name, value in sizes.items()})
     operations = unique_operations(asked, shrink)
     choice = None
     if configurations:
@@ -136,6 +144,26 @@ def generate(
             operations, Path(out), choice, progress, force=force, nested=nested
         )
     return GenerateResult(Path(out), tuple(o.name for o in operations), made, dict(files))
+
+
+def _check_sources(sources: Mapping[str, Any], dtypes: Sequence[str]) -> None:
+    """Refuses arguments of which one would be ignored."""
+    given = [name for name, value in sources.items() if value]
+    if sources["commands"] and values_of(dtypes) != _TYPES:
+        given.append("dtypes")
+    if len(given) > 1:
+        raise InputError(
+            f"{' and '.join(given)} cannot be given together",
+            "give sizes, a preset or commands; commands have types of their own",
+        )
+
+
+def _axis(name: str, given: Any) -> tuple[Any, ...]:
+    """The values of an axis: NumPy's integers are Python's, one name stands for a list of it."""
+    values = tuple(int(one) if isinstance(one, np.integer) else one for one in values_of(given))
+    if name not in _LISTS:
+        return values
+    return tuple((one,) if isinstance(one, str) else one for one in values)
 
 
 def write_dispatches(

@@ -48,6 +48,7 @@ class Row:
         roofline_share: of what the machine's measured arithmetic and bandwidth allow for it.
         peak_share: of the machine's measured arithmetic, which is in f32.
         measured_on: which device of a cluster; empty for this machine's own, and in older logs.
+        executable: a digest of what it was compiled to; empty if it was not, and in older logs.
         sizes, knobs: columns of their own in tables.
     """
 
@@ -68,6 +69,7 @@ class Row:
     peak_share: float | None = None
     compile_s: float | None = None
     measured_on: str = ""
+    executable: str = ""
     types: str = ""
     fused: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)

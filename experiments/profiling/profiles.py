@@ -105,11 +105,14 @@ def make_missing_rows(
     todo = [one for one in missing if one.digests]
     if todo:
         with Bench(options, log, observer) as bench:
-            done = 0
+            done, rows = 0, CHUNK * (options.jobs or usable_cores())
             devices = len(options.cluster.names) if options.cluster else 1
-            for chunk in _chunks(todo, CHUNK * (options.jobs or usable_cores()), devices):
-                last = done + len(chunk)
-                observer.on_phase(f"dispatches {done + 1} to {last} of {len(todo)}: compiling")
+            if options.cluster is None:
+                todo = [part for one in todo for part in one.parts(rows)]
+            count = sum(len(one.digests) for one in todo)
+            for chunk in _chunks(todo, rows, devices):
+                last = done + sum(len(one.digests) for one in chunk)
+                observer.on_phase(f"rows {done + 1} to {last} of {count}: compiling")
                 bench.run(chunk)
                 done = last
 

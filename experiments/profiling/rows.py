@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
-from ...benchmarks.measuring import OK
+from ...benchmarks.measuring import has_digest
 from .folder import GeneratedDispatch, NamedSpec
 from .log import IREE, NOT_RUN, Key, Row
 
@@ -48,7 +49,8 @@ class PlannedRows:
         """What is left to do, given what there is.
 
         Args:
-            keep_vmfb: whether a row whose compiled module is not kept is made again.
+            keep_vmfb: whether a row is made again if what it was compiled to is not kept, or what
+                the compiler said where it failed.
         """
 
         def there(part: Part) -> bool:
@@ -56,10 +58,20 @@ class PlannedRows:
             if row is None or row.digest != self.digests[part] or not row.is_final:
                 return False
             name, provider = part
-            wanted = keep_vmfb and provider == IREE and row.outcome == OK
-            return not wanted or self.generated.module(name).exists()
+            if not keep_vmfb or provider != IREE:
+                return True
+            module = self.generated.module(name)
+            if row.executable:  # with other flags, another one may be there
+                return has_digest(module, row.executable)
+            return module.with_suffix(".log").exists()
 
         return replace(self, digests={p: d for p, d in self.digests.items() if not there(p)})
+
+    def parts(self, most: int) -> Iterator[PlannedRows]:
+        """The same rows, so many at a time."""
+        left = iter(self.digests.items())
+        while some := dict(islice(left, most)):
+            yield replace(self, digests=some)
 
     def spec(self, name: str) -> str | None:
         """The text of a configuration's spec; None for the compiler's default."""

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,8 @@ def frame_of(rows: Sequence[Row], about: Mapping[str, Any] | None = None) -> pd.
     Args:
         about: what holds for all rows: where and with what they were made.
     """
-    plain = [f.name for f in fields(Row) if f.name not in ("sizes", "knobs", "digest")]
+    left_out = ("sizes", "knobs", "digest", "executable")
+    plain = [f.name for f in fields(Row) if f.name not in left_out]
     found = pd.DataFrame([asdict(row) for row in rows]).reindex(columns=plain)
     # Also where a column holds nothing but None, or nothing at all.
     found = found.astype({f.name: _DTYPES[str(f.type)] for f in fields(Row) if f.name in plain})
@@ -140,6 +142,7 @@ def _default_times(rows: Sequence[Row]) -> list[float]:
     return [found.get((row.operation, row.measured_on)) or math.nan for row in rows]
 
 
+@cache
 def version_of(provider: str) -> str:
     """Of the library as it is installed; empty where that is not told."""
     return installed_version("iree-base-runtime" if provider == IREE else provider) or ""

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from frontrunner.experiments.profiling import configurations
+from frontrunner.search import CannotRender
 from frontrunner.search.reading import read_dispatch
 
 MATMUL = ("generate", "matmul", "--m", "8", "--n", "16", "--k", "32")
@@ -132,6 +134,26 @@ def test_configurations_are_what_tune_would_take_first(frontrunner, tmp_path):
     mine.touch()
     assert frontrunner(*fewer, "--out", tmp_path, "--force").code == 0
     assert sorted(p.name[:4] for p in folder.glob("*.spec.mlir")) == ["c001", "mine"]
+
+
+def test_what_the_compiler_cannot_express_is_passed_over(frontrunner, tmp_path, monkeypatch):
+    inner = configurations.renderer
+
+    def renderer(dispatch, queue):
+        render = inner(dispatch, queue)
+
+        def render_config(place):
+            if place == 1:
+                raise CannotRender("the compiler cannot express a configuration")
+            return render(place)
+
+        return render_config
+
+    monkeypatch.setattr(configurations, "renderer", renderer)
+    arguments = (*MATMUL, "--configurations", "3", "--pool", "500", "--ranker", "heuristic")
+    assert frontrunner(*arguments, "--out", tmp_path).code == 0
+    made = json.loads(next(tmp_path.rglob("configurations.json")).read_text())
+    assert [one["name"][:4] for one in made["configurations"]] == ["c001", "c003", "c004"]
 
 
 def test_what_has_no_configurations_keeps_those_of_other_targets(frontrunner, tmp_path):

@@ -235,6 +235,11 @@ def test_compiling_alone_keeps_modules_and_logs(frontrunner, folder):
         (folder / f"{name}.mlir").write_text(SMALL.mlir())
     frontrunner("profile", folder, "--compile", "--keep-vmfb", "--json")
     assert {path.name for path in folder.glob("*.vmfb")} == {"a-default.vmfb", "b-default.vmfb"}
+    # What was compiled with other flags is not this profile's.
+    before = vmfb.read_bytes()
+    vmfb.write_bytes(b"of other flags")
+    frontrunner("profile", folder, "--compile", "--keep-vmfb", "--json")
+    assert vmfb.read_bytes() == before
     # Timing is another profile.
     again = frontrunner("profile", folder, "--providers", "none")
     assert "holds a profile with another" in again.err
@@ -265,6 +270,11 @@ def test_logs_may_hold_any_text_in_any_locale(frontrunner, folder, monkeypatch):
     assert [r["outcome"] for r in json.loads(ran.out)["rows"]] == ["compile_failed"]
     log = folder / SMALL.name / "default.log"
     assert log.read_text(encoding="utf-8") == "no…\nsuch ‘tile’\n"
+    log.unlink()
+    assert frontrunner("profile", folder, *given[:1], *given[2:]).code == 1
+    assert not log.exists()
+    assert frontrunner("profile", folder, *given).code == 1
+    assert log.exists()
 
 
 def test_a_target_without_a_device_here_is_compiled(frontrunner, folder):

@@ -18,7 +18,7 @@ from frontrunner.benchmarks.operations import Conv, Matmul, Types
 from frontrunner.core import InputError
 from frontrunner.core.errors import CompilerCrashedError, KilledError
 from frontrunner.experiments.observing.progress import Observer
-from frontrunner.experiments.profiling import bench, modules
+from frontrunner.experiments.profiling import bench, modules, profiles
 from frontrunner.experiments.profiling.configurations import ConfigurationOptions
 from frontrunner.experiments.profiling.folder import find_generated
 from frontrunner.experiments.profiling.libraries import Libraries
@@ -127,6 +127,27 @@ def test_what_is_there_is_not_done_again(configured, profiled, asked, tmp_path):
     assert [row.key for row in again] == [row.key for row in configured[1]]
     assert sum(names for names, _ in asked) == 0
     assert sum(libraries for _, libraries in asked) == 2
+
+
+def test_of_many_configurations_those_that_were_measured_are_kept(
+    made, profiled, asked, monkeypatch, tmp_path
+):
+    made(tmp_path, Matmul(8, 8, 8), choice=CHOICE)
+    monkeypatch.setattr(profiles, "CHUNK", 1)
+    monkeypatch.setattr(profiles, "usable_cores", lambda: 2)
+    inner = bench.Bench.run
+
+    def once(self, chunk):
+        if asked:
+            raise KeyboardInterrupt
+        inner(self, chunk)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.Bench, "run", once)
+        with pytest.raises(KeyboardInterrupt):
+            profiled(tmp_path)
+    profiled(tmp_path)
+    assert asked == [(2, 0), (1, 0)]
 
 
 @pytest.mark.slow
