@@ -8,12 +8,18 @@ from contextlib import closing
 from pathlib import Path
 
 from ...benchmarks.measuring import minutes_to_seconds
-from ...core import InputError, NotTunableError, first_line, make_output_folder
+from ...core import (
+    CompilerCrashedError,
+    InputError,
+    NotTunableError,
+    first_line,
+    make_output_folder,
+)
 from ...search.reading import read_dispatch
 from ..arguments import check_jobs, optional_path, unwritable_results
 from ..interrupted import resumable
 from ..observing import make_progress
-from .drawing import Drawn
+from .drawing import Drawn, ReadCrash
 from .result import FuzzResult
 from .session import FuzzSession
 
@@ -63,7 +69,9 @@ def fuzz(
     if not given or not targets:
         raise InputError("there is nothing to compile", "name a dispatch and a target")
     with closing(make_progress(quiet=quiet)) as observer:
-        drawn, refused = [], []
+        drawn: list[Drawn] = []
+        crashes: list[ReadCrash] = []
+        refused: list[InputError] = []
         for path in dict.fromkeys(os.fspath(one) for one in given):
             for target in dict.fromkeys(targets):
                 observer.on_phase(f"reading {path} for {target}")
@@ -74,10 +82,14 @@ def fuzz(
                             Path(path), target, dispatch, unpruned=unpruned, seed=seed, jobs=jobs
                         )
                     )
+                except CompilerCrashedError as error:
+                    reason = str(error).replace(f"reading {Path(path)}", "reading it")
+                    crashes.append(ReadCrash(Path(path), target, reason))
+                    observer.notify(first_line(error))
                 except NotTunableError as error:
                     refused.append(error)
                     observer.notify(f"{path} for {target} is left out: {first_line(error)}")
-        if not drawn:
+        if not drawn and not crashes:
             raise refused[0]
         place = optional_path(out)
         try:
@@ -85,4 +97,4 @@ def fuzz(
         except OSError as error:
             raise unwritable_results(place, error) from error
         with resumable(folder):
-            return FuzzSession(drawn, folder, seconds, seed, observer).run()
+            return FuzzSession(drawn, crashes, folder, seconds, seed, observer).run()

@@ -33,9 +33,22 @@ def key_of(target: str, outcome: Outcome) -> Key:
     return target, outcome.kind, outcome.stage, normalise(outcome.reason)
 
 
+@dataclass(frozen=True)
+class ReadCrash:
+    """A dispatch over which the compiler crashed before there was a candidate."""
+
+    path: Path
+    target: str
+    reason: str
+
+
 @dataclass
 class Drawn:
-    """A dispatch on a target, with its candidates in random order; pipelines take turns."""
+    """A dispatch on a target, with its candidates in random order; pipelines take turns.
+
+    Attributes:
+        stuck: how many turns in a row were killed before they came to anything.
+    """
 
     path: Path
     target: str
@@ -46,6 +59,7 @@ class Drawn:
     jobs: int | None
     next: int = 0
     failed: int = 0
+    stuck: int = 0
     note: str = ""
     keys: set[Key] = field(default_factory=set)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...core import iree_versions, write_atomically
+from ...core import iree_versions, markdown_cell, write_atomically
 from .result import FoundFailure, TriedDispatch
 
 INDEX = "README.md"
@@ -28,8 +28,8 @@ def write_index(
         "| dispatch | target | tried | failed | distinct | |",
         "| --- | --- | --- | --- | --- | --- |",
         *(
-            f"| {one.dispatch} | {one.target} | {one.tried} | {one.failed} | {one.distinct} | "
-            f"{_cell(one.note or ('compiled, run and verified' if one.ran else 'compiled'))} |"
+            f"| {markdown_cell(one.dispatch)} | {one.target} | {one.tried} | {one.failed} | "
+            f"{one.distinct} | {markdown_cell(one.note or _done(one))} |"
             for one in dispatches
         ),
         "",
@@ -42,7 +42,7 @@ def write_index(
             "",
             f"## {one.folder.name}",
             "",
-            f"{one.kind}, stage {one.stage}, {one.target}: {one.reason}",
+            f"{one.kind}, stage {one.stage}, {one.target}: {markdown_cell(one.reason)}",
             "",
             f"- reproduce: `sh {one.folder.name}/reproduce.sh`",
             f"- candidates that failed so: {seen}",
@@ -52,5 +52,5 @@ def write_index(
     write_atomically(folder / INDEX, ("\n".join(lines) + "\n").encode())
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
+def _done(one: TriedDispatch) -> str:
+    return "compiled, run and verified" if one.ran else "compiled"

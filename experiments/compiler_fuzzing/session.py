@@ -9,15 +9,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...benchmarks.compiling import Reproducer, RunnableModule, write_emission_crash
+from ...benchmarks.compiling import (
+    Reproducer,
+    RunnableModule,
+    write_crash,
+    write_emission_crash,
+)
 from ...benchmarks.measuring import CRASHED, TIMEOUT, Outcome
 from ...benchmarks.reducing import EMISSION, Failure, Reduction, Size, Variant, reduce_failure
-from ...core import InputError, ResumableError, WorkError, first_line, write_error
-from ...search import Dispatch, spec_of
+from ...core import (
+    InputError,
+    KilledError,
+    NoRoomError,
+    ResumableError,
+    WorkError,
+    first_line,
+    read_limited,
+    write_error,
+)
+from ...search import Dispatch, spec_of, target_flags
 from ..observing import Observer
-from .drawing import Drawn, FailedCandidate, Key, key_of
+from .drawing import Drawn, FailedCandidate, Key, ReadCrash, key_of
 from .folder import write_index
 from .result import FoundFailure, FuzzResult, TriedDispatch
+
+# Of a crash before there are candidates.
+READING = "reading"
+_REMEDY = "make room; what failed is kept as far as it is there"
 
 
 @dataclass
@@ -25,12 +43,13 @@ class Found:
     """A way to fail, as it is known so far.
 
     Attributes:
+        before: the reproducer's size; None where the compiler has not read what it is of.
         seen: how many candidates failed so, by dispatch.
     """
 
     folder: Path
     failure: Failure
-    before: Size
+    before: Size | None
     reduction: Reduction | None = None
     seen: Counter[str] = field(default_factory=Counter)
 
@@ -43,8 +62,8 @@ class Found:
             stage=outcome.stage,
             reason=outcome.reason,
             seen=dict(self.seen),
-            before=str(self.before),
-            after=str(reduced.after if reduced else self.before),
+            before=str(self.before or "not known"),
+            after=str(reduced.after if reduced else self.before or "not known"),
             left=reduced.ratio if reduced else None,
             steps=reduced.steps if reduced else (),
         )
@@ -54,14 +73,22 @@ class FuzzSession:
     """Goes through dispatches in turn until the time is over.
 
     Args:
+        crashes: of dispatches that are not drawn from.
         out: an empty folder.
         seconds: after which no more candidates are drawn.
     """
 
     def __init__(
-        self, drawn: Sequence[Drawn], out: Path, seconds: float, seed: int, observer: Observer
+        self,
+        drawn: Sequence[Drawn],
+        crashes: Sequence[ReadCrash],
+        out: Path,
+        seconds: float,
+        seed: int,
+        observer: Observer,
     ) -> None:
         self.drawn = drawn
+        self.crashes = crashes
         self.out = out
         self.seed = seed
         self.observer = observer
@@ -73,6 +100,8 @@ class FuzzSession:
         """Draws, and reduces what fails; all that was found is kept, however it ends."""
         self.observer.on_start(None, self._seconds)
         try:
+            for crash in self.crashes:
+                self._keep_read_crash(crash)
             for one in self.drawn:
                 self._keep_emission_crash(one)
             while self._goes_on() and not all(one.over for one in self.drawn):
@@ -91,11 +120,20 @@ class FuzzSession:
         return time.monotonic() - self._started < self._seconds
 
     def _tried(self) -> tuple[TriedDispatch, ...]:
-        return tuple(
-            TriedDispatch(
-                one.path.stem, one.target, one.next, one.failed, len(one.keys), one.runs, one.note
-            )
-            for one in self.drawn
+        note = "the compiler crashed while reading it"
+        return (
+            *(
+                TriedDispatch(one.path.stem, one.target, 0, 0, 1, False, note)
+                for one in self.crashes
+            ),
+            *(
+                TriedDispatch(
+                    *(one.path.stem, one.target, one.next, one.failed, len(one.keys)),
+                    ran=one.runs,
+                    note=one.note,
+                )
+                for one in self.drawn
+            ),
         )
 
     def _shown(self) -> tuple[FoundFailure, ...]:
@@ -108,8 +146,16 @@ class FuzzSession:
             self.observer.on_outcome(outcome.kind, None)
 
         failed: dict[Key, list[FailedCandidate]] = {}
+        before = one.next
         try:
             one.take_turn(failed, self._goes_on, show)
+        except NoRoomError:
+            raise  # no dispatch is the reason
+        except KilledError as error:
+            self.observer.notify(f"{one.path.stem} on {one.target}: {first_line(error)}")
+            one.stuck = one.stuck + 1 if one.next == before else 0
+            if one.stuck > 1:  # such as a default that there is no memory for
+                one.note = first_line(error)
         except WorkError as error:
             one.note = first_line(error)
             self.observer.notify(f"{one.path.stem} on {one.target} is left: {one.note}")
@@ -121,6 +167,19 @@ class FuzzSession:
                 self.found[key].seen[one.path.stem] += len(members)
         for key in new:
             self._reduce(self.found[key])
+
+    def _keep_read_crash(self, one: ReadCrash) -> None:
+        outcome = Outcome(CRASHED, stage=READING, reason=one.reason)
+        source, folder = read_limited(one.path), self._next_folder(outcome, one.target)
+        options = (*target_flags(one.target), "--iree-codegen-add-tuner-attributes")
+        try:
+            write_crash(source, (*options, "-o", "module.vmfb"), one.reason, folder)
+        except OSError as error:
+            raise write_error(folder, error, _REMEDY) from error
+        failure = Failure(Variant(source.decode(errors="replace")), one.target, outcome, self.seed)
+        # Of each dispatch: signals alone do not tell crashes apart.
+        key = (one.target, str(one.path), READING, one.reason)
+        self.found[key] = Found(folder, failure, None, seen=Counter([one.path.stem]))
 
     def _keep_emission_crash(self, one: Drawn) -> None:
         if not one.dispatch.emission_crashed:
@@ -139,23 +198,28 @@ class FuzzSession:
         Args:
             index: of the candidate; None for a crash over no candidate.
         """
-        number = len(self.found) + 1
-        folder = self.out / f"{number:03d}-{outcome.kind}-{one.target}"
+        folder = self._next_folder(outcome, one.target)
         variant, spec, config = Variant(one.text), "", None
         if index is not None:
             chosen = one.configuration(index)
             variant = Variant(one.text, chosen.pipeline, chosen.knobs)
             config = one.render(index)
             spec = _spec(one.dispatch, config)
-        if config is None:
-            write_emission_crash(one.dispatch, folder)
-        else:
-            module = RunnableModule.of(one.dispatch)
-            Reproducer(module, spec, config, outcome, said, self.seed).write(folder)
+        try:
+            if config is None:
+                write_emission_crash(one.dispatch, folder)
+            else:
+                module = RunnableModule.of(one.dispatch)
+                Reproducer(module, spec, config, outcome, said, self.seed).write(folder)
+        except OSError as error:
+            raise write_error(folder, error, _REMEDY) from error
         failure = Failure(variant, one.target, outcome, seed=self.seed)
         before = Size.of(one.dispatch, len(one.dispatch.source) + len(spec), len(variant.knobs))
         self.found[key] = Found(folder, failure, before)
         write_index(self.out, self._tried(), self._shown(), self.seed)
+
+    def _next_folder(self, outcome: Outcome, target: str) -> Path:
+        return self.out / f"{len(self.found) + 1:03d}-{outcome.kind}-{target}"
 
     def _reduce(self, found: Found) -> None:
         """Has a failure's folder hold what is left of it, unless it does not fail again."""
@@ -176,7 +240,7 @@ class FuzzSession:
         try:
             reduced.write(beside)
         except OSError as error:
-            raise write_error(beside, error, "make room; what failed is kept as it was") from error
+            raise write_error(beside, error, _REMEDY) from error
         shutil.rmtree(found.folder)
         beside.rename(found.folder)
         found.reduction, found.before = reduced, reduced.before

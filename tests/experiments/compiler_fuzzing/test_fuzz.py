@@ -13,10 +13,11 @@ from frontrunner.benchmarks.measuring import Outcome
 from frontrunner.benchmarks.operations import Matmul
 from frontrunner.benchmarks.reducing import run_script
 from frontrunner.cli import main
-from frontrunner.core import InputError, WorkError
-from frontrunner.experiments.compiler_fuzzing import drawing, session
+from frontrunner.core import CompilerCrashedError, InputError, KilledError, NoRoomError, WorkError
+from frontrunner.experiments.compiler_fuzzing import api, drawing, session
 from frontrunner.experiments.compiler_fuzzing.drawing import Drawn
 from frontrunner.experiments.interrupted import RunInterrupted
+from frontrunner.search import Dispatch
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -106,6 +107,60 @@ def test_ctrl_c_while_reducing_keeps_what_was_found(
     (folder,) = out.glob("001-*")
     assert "linalg.batch_matmul" in (folder / "source.mlir").read_text()
     assert folder.name in (out / "README.md").read_text()
+
+
+def test_a_crash_over_what_is_read_keeps_no_other_from_being_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner, bad = api.read_dispatch, tmp_path / "bad.mlir"
+    bad.write_text("module {}")
+
+    def crashes(path: Path, target: str) -> Dispatch:
+        if path == bad:
+            raise CompilerCrashedError(f"the compiler crashed while reading {path} (SIGSEGV)")
+        return inner(path, target)
+
+    monkeypatch.setattr(api, "read_dispatch", crashes)
+    # It draws nothing in so short a time.
+    given = {"minutes": 1e-9, "targets": ["znver3", "znver4"], "quiet": True}
+    found = frontrunner.fuzz([bad, DATA / "matmul.mlir"], out=tmp_path / "out", **given)
+    assert [(one.dispatch, one.target, one.note) for one in found.dispatches] == [
+        ("bad", "znver3", "the compiler crashed while reading it"),
+        ("bad", "znver4", "the compiler crashed while reading it"),
+        ("matmul", "znver3", ""),
+        ("matmul", "znver4", ""),
+    ]
+    first, second = found.failures
+    assert (first.stage, first.reason) == (
+        "reading", "the compiler crashed while reading it (SIGSEGV)",
+    )  # fmt: skip
+    assert (first.folder / "source.mlir").read_text() == "module {}"
+    assert "--iree-llvmcpu-target-cpu=znver4" in (second.folder / "reproduce.sh").read_text()
+    assert first.folder.name in (tmp_path / "out" / "README.md").read_text()
+    alone = frontrunner.fuzz(bad, out=tmp_path / "alone", **given)
+    assert len(alone.failures) == 2
+
+
+@pytest.mark.parametrize("error", [NoRoomError("the disk is full", "make room"), KilledError("x")])
+def test_what_ended_from_outside_is_held_against_no_dispatch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: WorkError
+) -> None:
+    turns: list[Drawn] = []
+
+    def turn(self: Drawn, *_: object) -> None:
+        turns.append(self)
+        if len(turns) == 1:
+            raise error
+        self.next = len(self.queue)
+
+    monkeypatch.setattr(Drawn, "take_turn", turn)
+    given = {"targets": ["znver4"], "out": tmp_path / "out", "quiet": True}
+    if isinstance(error, NoRoomError):
+        with pytest.raises(NoRoomError):
+            frontrunner.fuzz(DATA / "matmul.mlir", **given)
+    else:
+        (one,) = frontrunner.fuzz(DATA / "matmul.mlir", **given).dispatches
+        assert (one.note, len(turns)) == ("", 2)
 
 
 def test_what_cannot_be_fuzzed_is_refused(tmp_path: Path) -> None:
