@@ -71,7 +71,7 @@ def _show_peers(output: Output) -> list[dict[str, Any]]:
     from ..experiments.peers import PEERS
 
     found = [
-        {"name": p.name, "given": p.given, "missing": p.missing, "install": p.install,
+        {"name": p.name, "given": p.given, "missing": p.missing, "install": p.remedy,
          "summary": p.summary}
         for p in PEERS.values()
     ]  # fmt: skip
@@ -113,6 +113,6 @@ def _show_predictors(
             )
             for one in found
         ]
-        columns = ["predictor", "ranker", "trained on", "#problems", "#candidates", "written"]
-        output.table([*columns, "#candidates to near-optimal"], rows)
+        columns = ["predictor", "ranker", "trained on", "#problems", "#candidates"]
+        output.table([*columns, "written (UTC)", "#candidates to near-optimal"], rows)
     return [one.to_dict() for one in found]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint
@@ -174,9 +175,15 @@ def _load(entry: EntryPoint) -> type[Ranker]:
             f"the ranker {entry.name!r} of {brought_by(entry)} must be a subclass of "
             f"frontrunner.models.Ranker, got {cls!r}"
         )
-    if cls.name != entry.name:
+    name = getattr(cls, "name", None)
+    if name != entry.name:
         raise InputError(
-            f"the ranker {entry.name!r} of {brought_by(entry)} calls itself {cls.name!r}; "
+            f"the ranker {entry.name!r} of {brought_by(entry)} calls itself {name!r}; "
             "both names must be the same"
+        )
+    if inspect.isabstract(cls):
+        raise InputError(
+            f"the ranker {entry.name!r} of {brought_by(entry)} lacks "
+            f"{', '.join(sorted(cls.__abstractmethods__))}"
         )
     return cls

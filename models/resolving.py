@@ -16,8 +16,9 @@ def names_a_file(name_or_path: str) -> bool:
     if name_or_path in ranker_names():
         return False
     # Unlike this, `Path.exists()` raises an error where the name is too long for a file.
-    there = os.path.exists(name_or_path)
-    return there or bool(Path(name_or_path).suffix) or os.sep in name_or_path
+    if os.path.exists(name_or_path) or os.sep in name_or_path:
+        return True
+    return bool(Path(name_or_path.partition(":")[0]).suffix)  # numbers in parameters have dots, too
 
 
 def resolve_ranker(name_or_path: str | Path, seed: int = 0) -> Ranker:
@@ -27,11 +28,17 @@ def resolve_ranker(name_or_path: str | Path, seed: int = 0) -> Ranker:
         seed: for a ranker by name that takes one.
 
     Raises:
-        InputError: it is neither, or the named ranker has to be trained first.
+        InputError: it is neither, has parameters, or has to be trained first.
     """
     text = str(name_or_path)
     if names_a_file(text):
         return load(text)
+    name, colon, _ = text.partition(":")
+    if colon and name in ranker_names():
+        raise InputError(
+            f"a ranker takes no parameters here, got {text!r}",
+            f"give {name}, or a file that `frontrunner train --set` made",
+        )
     ranker = create_seeded(text, seed)
     if not ranker.is_fitted:
         raise InputError(

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from ...benchmarks.cluster import Cluster
 from ...core import (
+    NO_MEMORY,
     Child,
     ChildDied,
     ChildKilled,
@@ -215,6 +216,10 @@ def _carry_out(
                     f"a process of the evaluation ended: {first_line(death)}",
                     "fewer --jobs take less memory",
                 ) from death
+            except RuntimeError as error:  # as a process tells of an error that is none of ours
+                if not NO_MEMORY.search(str(error)):
+                    raise
+                raise KilledError("a process of the evaluation had too little memory") from error
             on_done(task, result)
             return result
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...core import read_limited
+from ...core import FrontrunnerError, WorkError, first_line, read_limited
 from ...models import AdaptiveRanker, Ranker, save
 from ..learning import Case, describe_training, training_frame
 from ..peers import Peer, peer_order
@@ -100,12 +100,18 @@ def answer(request: tuple[Path, EvaluationTask]) -> Result:
 def run_task(data: EvaluationData, task: EvaluationTask) -> Result:
     """What comes of a task: how the ranker did, or its file if it learned anything."""
     contender = data.contenders[task.contender]
-    if task.fold is None:
-        return _train(contender, data.cases, task.seeds[0])
-    fold = data.folds[task.fold]
-    if contender.peer is not None:
-        return _judge_peer(contender.name, contender.peer, fold, task.seeds)
-    return _judge(contender, fold, task.seeds)
+    try:
+        if task.fold is None:
+            return _train(contender, data.cases, task.seeds[0])
+        fold = data.folds[task.fold]
+        if contender.peer is not None:
+            return _judge_peer(contender.name, contender.peer, fold, task.seeds)
+        return _judge(contender, fold, task.seeds)
+    except (FrontrunnerError, MemoryError, OSError):
+        raise
+    except Exception as error:  # it may be of another package
+        told = f"{contender.name} failed: {type(error).__name__}: {first_line(error)}"
+        raise WorkError(told, "--jobs 1 and FRONTRUNNER_DEBUG=1 show where; report it") from error
 
 
 @cache

@@ -53,7 +53,13 @@ def insights(
     """
     with progress_bar("reading recordings", quiet=quiet) as progress:
         cases = read_cases(paths_of(recordings), progress=progress)
-    compared = [found for case in cases if (found := compare(case)) is not None]
+    pairs = [(case, one) for case in cases if (one := compare(case)) is not None]
+    # Of one problem on one device, the largest recording: copies would agree with each other.
+    largest = {
+        (case.device, case.problem): one
+        for case, one in sorted(pairs, key=lambda pair: len(pair[0].times))
+    }
+    compared = sorted(largest.values(), key=lambda one: one.name)
     if not compared:
         raise InputError(
             f"in none of {len(cases)} recordings of ours did the compiler's default run",
@@ -74,7 +80,8 @@ def insights(
         devices={device: _common(found, seed) for device, found in by_device.items()},
         gains={device: _mean([c.gain for c in found]) for device, found in by_device.items()},
         dispatches={device: len(found) for device, found in by_device.items()},
-        without_default=len(cases) - len(compared),
+        without_default=len(cases) - len(pairs),
+        repeated=len(pairs) - len(compared),
         plots=folder,
     )
 

@@ -24,8 +24,12 @@ def draw(by_device: Mapping[str, Sequence[Comparison]], folder: Path) -> None:
     Raises:
         WorkError: one cannot be written.
     """
+    taken: set[str] = set()
     for device, found in by_device.items():
         name = re.sub(r"\W+", "_", device).strip("_")
+        while name in taken:  # of devices whose names differ in signs alone
+            name += "_"
+        taken.add(name)
         picture = io.BytesIO()
         _ratios(device, found).savefig(picture, format="png", dpi=150)
         write_atomically(folder / f"{name}.png", picture.getvalue())

@@ -70,6 +70,7 @@ class InsightsResult(Readable):
         dispatches: how many were compared, by device.
         without_default: recordings in which no default of the compiler ran: older ones do not hold
             it, nor do other people's.
+        repeated: recordings of which there is a larger one, of the same problem and device.
         plots: the folder with pictures; None without one, or where one could not be written.
     """
 
@@ -77,6 +78,7 @@ class InsightsResult(Readable):
     gains: dict[str, float]
     dispatches: dict[str, int]
     without_default: int
+    repeated: int = 0
     plots: Path | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,6 +99,9 @@ class InsightsResult(Readable):
         if self.without_default:
             left = count_of(self.without_default, "recording")
             lines.append(f"{left} in which no default of the compiler ran left out")
+        if self.repeated:
+            left = count_of(self.repeated, "recording")
+            lines.append(f"{left} left out, since there are larger ones of the same problems")
         if self.plots is not None:
             lines.append(f"plots        {self.plots}")
         return lines

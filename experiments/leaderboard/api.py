@@ -6,7 +6,6 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from ...core import (
     RUNS_FOLDER,
     InputError,
     WorkError,
+    first_line,
     make_output_folder,
     processor_name,
     usable_cores,
@@ -38,6 +38,7 @@ from ..evaluation import (
 )
 from ..interrupted import RunInterrupted
 from ..learning import (
+    Case,
     Files,
     cases_digest,
     paths_of,
@@ -120,10 +121,12 @@ def leaderboard(
     check_least("seed", seed, 0)
     notify, folder = make_notify(quiet=quiet), optional_path(out)
     meaning = optional_path(columns)
-    with _with_synthetic(paths_of(folders), synthetic, seed) as paths:
-        with progress_bar("reading recordings", quiet=quiet) as progress:
-            cases = read_cases(paths, meaning, progress)
-        data = describe_files(recording_files(paths, tables=meaning is not None))
+    paths = paths_of(folders)
+    with progress_bar("reading recordings", quiet=quiet) as progress:
+        cases = read_cases(paths, meaning, progress)
+    data = describe_files(recording_files(paths, tables=meaning is not None))
+    if synthetic:
+        cases, data = _with_synthetic(cases, data, seed)
     folds = make_folds(cases, DEVICE_OR_PROBLEM)
     contenders, notes = _contenders(rankers, folds)
     notes += contender_notes(contenders, cases, folds)
@@ -200,28 +203,43 @@ def _notes(results: pd.DataFrame, contenders: Sequence[Contender], seeds: int) -
         yield f"{count_of(wins, 'space')} whose default beats all candidates count in regret only"
 
 
-@contextmanager
-def _with_synthetic(paths: list[Path], synthetic: bool, seed: int) -> Iterator[list[Path]]:
-    if not synthetic:
-        yield paths
-        return
+def _with_synthetic(
+    cases: Sequence[Case], data: pd.DataFrame, seed: int
+) -> tuple[list[Case], pd.DataFrame]:
+    """Spaces and what is told of their files, with the synthetic ones.
+
+    These are read by themselves, so that they have the same names beside whatever files: by its
+    name a space has its lots.
+    """
     with tempfile.TemporaryDirectory() as place:
-        # Spaces have the names of their folders, too, where files have one name; and by its name a
-        # space has its lots.
-        folder = Path(place, "leaderboard", "synthetic")
-        folder.mkdir(parents=True)
-        yield [*paths, *write_synthetic(folder, DEVICES, [seed])]
+        paths = write_synthetic(Path(place), DEVICES, [seed])
+        found, files = read_cases(paths), describe_files(recording_files(paths))
+    if twice := {case.name for case in cases} & {case.name for case in found}:
+        raise InputError(
+            f"a recording has the name of a synthetic space, {min(twice)}",
+            "rename it, or leave the synthetic ones out: --no-synthetic",
+        )
+    every = pd.concat([data, files], ignore_index=True)
+    return sorted([*cases, *found], key=lambda case: case.name), every
 
 
 def _contenders(rankers: Sequence[str], folds: Sequence[Fold]) -> tuple[list[Contender], list[str]]:
     """Those that take part, and who does not and why."""
     if rankers:
-        return find_contenders(*as_list(rankers)), []
+        asked = find_contenders(*as_list(rankers))
+        for one in asked:
+            # What is trained first would take too long to know it beforehand.
+            if one.peer is not None or one.needs_fit or (one.learns and "prior" in one.params):
+                continue
+            if why := _why_not(one, folds, fit=False):
+                hint = "leave it out, or what it cannot order (synthetic spaces: --no-synthetic)"
+                raise InputError(why, hint)
+        return asked, []
     alone = [fold.left_out for fold in folds if not fold.train]
-    brought = [
-        r.name for r in list_rankers() if r.source != BUILT_IN and r.needs_training is not None
-    ]
-    notes, names = [], [*OURS, *brought]
+    plugged_in = [r for r in list_rankers() if r.source != BUILT_IN]
+    notes = [f"{r.name} is left out: {r.summary}" for r in plugged_in if r.needs_training is None]
+    brought = [r.name for r in plugged_in if r.needs_training is not None]
+    names = [*OURS, *brought]
     for peer in PEERS.values():
         try:
             peer.check()
@@ -239,8 +257,12 @@ def _contenders(rankers: Sequence[str], folds: Sequence[Fold]) -> tuple[list[Con
     return found, notes
 
 
-def _why_not(contender: Contender, folds: Sequence[Fold]) -> str:
-    """Why a plug-in cannot order one of the spaces, as it reads features that this lacks."""
+def _why_not(contender: Contender, folds: Sequence[Fold], *, fit: bool = True) -> str:
+    """Why a ranker cannot order one of the spaces, such as for it reads features that this lacks.
+
+    Args:
+        fit: whether it is trained first, where it has something to learn from.
+    """
     # One space of each kind, where there is one of which others are known.
     kinds = {frozenset(f.test[0].features): f for f in sorted(folds, key=lambda f: bool(f.train))}
     for fold in kinds.values():
@@ -248,7 +270,7 @@ def _why_not(contender: Contender, folds: Sequence[Fold]) -> str:
             continue
         case, ranker = fold.test[0], contender.make(seed=0)
         try:
-            if fold.train:
+            if fit and fold.train:
                 ranker.fit(*training_frame(fold.train))
             frame = case.features
             if isinstance(ranker, AdaptiveRanker):
@@ -257,6 +279,11 @@ def _why_not(contender: Contender, folds: Sequence[Fold]) -> str:
             order(ranker, frame)
         except InputError as error:
             return f"{error} ({case.name})"
+        except MemoryError:
+            raise
+        except Exception as error:  # it may be of another package
+            told = f"{type(error).__name__}: {first_line(error)}"
+            return f"ranker {contender.name!r} cannot order {case.name}: {told}"
     return ""
 
 

@@ -46,8 +46,9 @@ def parse_parameters(name: str, settings: Sequence[str]) -> dict[str, Any]:
 
 def write_settings(params: Mapping[str, Any]) -> list[str]:
     """The inverse of `parse_parameters`."""
+    plain = (int, float, str)
     return [
-        f"{name}={json.dumps(value) if isinstance(value, bool) else value}"
+        f"{name}={value if type(value) in plain else json.dumps(value, default=str)}"
         for name, value in params.items()
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import time
@@ -127,9 +128,19 @@ def train(
             f"ranker {name!r} learns nothing, so there is nothing to train",
             "use it by its name, or train another: see `frontrunner rankers`",
         )
+    if cls.dump is Ranker.dump:
+        raise InputError(
+            f"ranker {name!r} cannot be kept: {cls.__name__} has no dump()",
+            "`frontrunner.models.Ranker` tells what dump() and restore() have to do",
+        )
     seeded = {"seed": seed} if "seed" in cls.param_names() else {}
     learner = create_ranker(name, **{**seeded, **params})
     settings = write_settings(params)
+    try:
+        json.dumps(learner.get_params())
+    except TypeError as error:
+        told = f"ranker {name!r} cannot be kept, since a parameter of it is no JSON: {error}"
+        raise InputError(told, "give it values that JSON has") from error
     with progress_bar("reading recordings", quiet=quiet) as progress:
         cases = read_cases(paths_of(recordings), optional_path(columns), progress)
     frame, groups = training_frame(cases)
@@ -149,8 +160,9 @@ def train(
         ) from error
     seconds = time.monotonic() - started
     if not learner.dump():  # such as one that looks back, and starts from a rule
+        given = f" with {', '.join(settings)}" if settings else ""
         raise InputError(
-            f"ranker {name!r} learns nothing with {', '.join(settings)}",
+            f"ranker {name!r} learns nothing{given}",
             "leave that out, or use it by its name, for there is nothing to keep",
         )
     training = describe_training(cases)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ...core import FrontrunnerError, InputError, check_regular
+from ...core import FrontrunnerError, InputError, check_regular, first_line
 from ...features import catalogue_for_target
 from ...models import load, save
 from ...search import Target
@@ -30,7 +30,7 @@ class SavedPredictor:
         ranker: its name; empty where the file cannot be used.
         catalogue: the features that it looks at.
         devices: what it was trained on, by name and kind.
-        written: when, by the file.
+        written: when, by the file, in UTC.
         tried: candidates until the first within 5 % of the best, as a geometric mean over what it
             was not trained on; None where nobody has judged it.
         error: why it cannot be used.
@@ -120,6 +120,8 @@ def _describe(path: Path) -> SavedPredictor:
         return SavedPredictor(path, error=str(error))
     except OSError as error:
         return SavedPredictor(path, error=f"it cannot be read: {error.strerror}")
+    except Exception as error:  # of another package's ranker
+        return SavedPredictor(path, error=f"{type(error).__name__}: {first_line(error)}")
     # What it asks beside, such as predictors that ship, has learned elsewhere.
     problems, candidates, tried = (
         ranker.training_.get(key) for key in ("problems", "candidates", TRIED)

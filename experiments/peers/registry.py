@@ -7,16 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import InputError, extra_hint
+from ...core import InputError, extra_hint, first_line
 from ..learning import Case
 from .objective import Floats, RecordedObjective, SearchOver, Subject, context_of
 
 NOTHING, DONORS = "nothing", "other devices or problems"
+_TORCH = "pip install torch"
 # Models that are made anew for each candidate take minutes for more; what follows is at random.
 MODEL_LIMIT = 128
 
@@ -29,7 +31,7 @@ class Peer:
         summary: one line.
         module: where it is in this subpackage.
         libraries: the modules that it needs beyond what frontrunner needs.
-        install: how they are installed.
+        install: how they are installed, all together.
         options: for its function.
         given: what it knows beforehand: nothing, or other recordings.
         limit: of how many candidates it chooses the order; None for all.
@@ -49,21 +51,34 @@ class Peer:
         """The libraries that are not installed."""
         return tuple(library for library in self.libraries if find_spec(library) is None)
 
+    @property
+    def remedy(self) -> str:
+        """How what is missing is installed."""
+        return _TORCH if self.missing == ("torch",) else self.install
+
     def check(self) -> None:
-        """Refuses a peer whose library is not installed.
+        """Refuses a peer whose library is not installed, or not as it has to be.
 
         Raises:
             InputError: naming what to install.
         """
         if self.missing:
             raise InputError(
-                f"peer {self.name!r} needs {self.missing[0]}, which is not installed", self.install
+                f"peer {self.name!r} needs {self.missing[0]}, which is not installed", self.remedy
             )
+        try:
+            self._module()
+        except Exception as error:  # of another version, or broken
+            told = f"peer {self.name!r} cannot be used: {first_line(error)}"
+            raise InputError(told, self.install) from error
 
     def search(self, subject: Subject) -> None:
         """Asks for candidates until it is done, or told to stop."""
-        run: Callable[..., None] = import_module(f".{self.module}", __package__).search
+        run: Callable[..., None] = self._module().search
         run(subject, **self.options)
+
+    def _module(self) -> ModuleType:
+        return import_module(f".{self.module}", __package__)
 
 
 def _kernel_tuner(name: str, strategy: str, what: str, limit: int | None = None) -> Peer:
@@ -106,7 +121,7 @@ _ALL = (
         ("optuna", "torch"),
         options={"sampler": "GPSampler"},
         limit=MODEL_LIMIT,
-        install="pip install torch",
+        install=f"{extra_hint('baselines')}, then {_TORCH}",
     ),
     Peer(
         "sklearn_gp",

@@ -12,6 +12,7 @@ from frontrunner.models import (
     create_ranker,
     default_ranker,
     list_rankers,
+    names_a_file,
     ranker_class,
     resolve_ranker,
     save,
@@ -153,6 +154,19 @@ def test_two_plug_ins_with_one_name_are_refused(install):
             "    def score(self, frame): return []\n",
             "calls itself 'other'",
         ),
+        (
+            "from frontrunner.models import Ranker\n"
+            "class WidestRanker(Ranker):\n"
+            "    def score(self, frame): return []\n",
+            "calls itself None",
+        ),
+        (
+            "from frontrunner.models import Ranker\n"
+            "class WidestRanker(Ranker):\n"
+            "    name = 'widest'\n"
+            "    def scores(self, frame): return []\n",
+            "lacks score",
+        ),
     ],
 )
 def test_a_broken_plug_in_is_explained_and_breaks_no_other(install, code, message):
@@ -168,6 +182,13 @@ def test_a_broken_plug_in_is_explained_and_breaks_no_other(install, code, messag
 def test_resolve_passes_the_seed_where_there_is_one():
     assert resolve_ranker("shuffle", seed=7).get_params() == {"seed": 7}
     assert resolve_ranker("heuristic", seed=7).name == "heuristic"
+
+
+def test_parameters_are_no_file_and_not_for_tuning():
+    assert not names_a_file("forrest:sample=0.5")
+    assert names_a_file("gone.predictor")
+    with pytest.raises(InputError, match=r"takes no parameters here, got 'cpu:prior=0\.5'"):
+        resolve_ranker("cpu:prior=0.5")
 
 
 @pytest.mark.parametrize("name", ["forest", "lightgbm"])

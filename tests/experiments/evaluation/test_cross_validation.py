@@ -252,6 +252,16 @@ def test_predictors_are_trained_on_everything():
     assert cross_validate(mixed, NAMES[:2], "problem", jobs=1).predictors == {}
 
 
+def test_a_process_without_memory_is_told_in_one_line(monkeypatch, tmp_path):
+    (tmp_path / "short.py").write_text("def answer(_): raise MemoryError('32 GiB for an array')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(module, "HANDLER", "short:answer")
+    with pytest.raises(KilledError, match="had too little memory"):
+        cross_validate(
+            [_real(c) for c in CASES], [Contender("adaptive", "adaptive")], "problem", jobs=2
+        )
+
+
 @pytest.mark.parametrize(
     ("how", "error", "says"),
     [

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from frontrunner.core import versions
+from frontrunner.core import WorkError, versions
 from frontrunner.experiments.dataset import write_synthetic
 from frontrunner.experiments.evaluation import FinishedParts, cross_validate, find_contenders
 from frontrunner.experiments.evaluation import cross_validation as module
@@ -97,6 +97,13 @@ def test_other_code_of_a_plug_in_is_another_evaluation(changed, site, cases, tmp
     path.write_text(path.read_text().replace("1.0", "2.0") + "\n")
     after = [FinishedParts(tmp_path, {}, contenders, cases).folder for contenders in every]
     assert len({*before, *after}) == 6
+
+
+def test_a_plug_in_that_fails_is_named(site, cases):
+    path = site / "plugged/ranker.py"
+    path.write_text(path.read_text().replace("frame.iloc[:, 0]", "frame['gone']"))
+    with pytest.raises(WorkError, match="plugged failed: KeyError: 'gone'"):
+        cross_validate(cases, find_contenders("plugged"), "device", seeds=(0,), jobs=1)
 
 
 def figures(evaluation):

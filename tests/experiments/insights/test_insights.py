@@ -15,6 +15,7 @@ from frontrunner.core import InputError
 from frontrunner.experiments.dataset import Recording
 from frontrunner.experiments.insights import Insight
 from frontrunner.experiments.insights.comparisons import compare
+from frontrunner.experiments.insights.plots import draw
 from frontrunner.experiments.insights.quantities import values
 from frontrunner.experiments.learning import read_cases
 
@@ -63,6 +64,18 @@ def test_what_is_planted_is_found(planted: Path) -> None:
     assert insight.loss == pytest.approx(np.exp(np.mean(np.log(losses))), rel=0.01)
 
 
+def test_copies_of_a_recording_do_not_agree_with_each_other(planted: Path, tmp_path: Path) -> None:
+    (first, *_) = sorted(planted.glob("*.parquet"))
+    recording = Recording.read(first)
+    for factor, name in enumerate("abc", 1):
+        frame = recording.frame.copy()
+        frame[["time_us", "baseline_us"]] *= factor
+        replace(recording, frame=frame).write(tmp_path / f"{name}.parquet")
+    found = package.insights(tmp_path)
+    assert (found.repeated, *found.dispatches.values(), *found.devices.values()) == (2, 1, ())
+    assert "2 recordings left out, since there are larger ones" in str(found)
+
+
 @pytest.fixture(scope="module")
 def without_defaults(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Recordings of the first format."""
@@ -104,6 +117,13 @@ def test_of_what_the_default_has_none_there_is_no_multiple() -> None:
     """Vulkan's default may promote nothing to shared memory, and winners do."""
     said = Insight("q", "bytes", "more", 3, 0, 3, None, None, None, ()).sentence()
     assert "at least twice the default's bytes (it has none)" in said
+
+
+def test_devices_whose_names_differ_in_signs_have_a_picture_each(tmp_path: Path) -> None:
+    (found,) = (compare(case) for case in read_cases([LAVAPIPE / PRODUCT]))
+    assert found is not None
+    draw({"a chip (x)": [found], "a chip, x": [found]}, tmp_path)
+    assert len([*tmp_path.iterdir()]) == 2
 
 
 def test_without_defaults_nothing_can_be_said(without_defaults: Path) -> None:

@@ -112,18 +112,23 @@ def test_without_ours_each_is_compared_with_the_best(board):
     assert [name for name in others if f">{name}</td>" not in rows] == []
 
 
-def test_synthetic_spaces_have_the_same_names_each_time(folder, tmp_path):
-    """Also where those of two folders have one: by its name a space has its lots."""
-    files = sorted(folder.glob("*.parquet"))
+def test_synthetic_spaces_have_the_same_names_beside_any_files(folder, tmp_path):
+    """Also where files of many folders have one: by its name a space has its lots."""
+    files, folders = sorted(folder.glob("*.parquet")), []
     for place, file in zip("xy", (files[0], files[-1]), strict=True):
-        (tmp_path / place).mkdir()
-        shutil.copy(file, tmp_path / place / "one.parquet")
-    names = []
-    for _ in range(2):
-        with api._with_synthetic([tmp_path / "x", tmp_path / "y"], synthetic=True, seed=1) as paths:
-            names.append([case.name for case in read_cases(paths)])
-    assert names[0] == names[1]
-    assert {"x_one", "y_one"} < set(names[0])
+        folders.append(tmp_path / place / "results" / "of" / "t4")
+        folders[-1].mkdir(parents=True)
+        shutil.copy(file, folders[-1] / "one.parquet")
+    cases = read_cases(folders)
+    nothing = pd.DataFrame()
+    more, files = api._with_synthetic(cases, nothing, seed=1)
+    alone, _ = api._with_synthetic([], nothing, seed=1)
+    names = [case.name for case in more]
+    assert {"x_results_of_t4_one", "y_results_of_t4_one"} < set(names)
+    assert set(names) - {case.name for case in cases} == {case.name for case in alone}
+    assert (names, len(files)) == (sorted(names), len(alone))
+    with pytest.raises(InputError, match="has the name of a synthetic space, synthetic_"):
+        api._with_synthetic(alone, nothing, seed=1)
 
 
 def test_a_negative_seed_is_refused_before_the_work():
@@ -189,6 +194,19 @@ def test_a_plug_in_that_cannot_order_what_is_there_is_left_out(folder, monkeypat
     assert "'reads' orders candidates for CPUs" in api._why_not(reads, folds)
     assert api._why_not(learns, folds) == ""
     assert api._why_not(learns, alone) == ""  # nothing is known of it
+    monkeypatch.setattr(Reads, "score", lambda self, frame: frame["vec_n_log2"])
+    assert "'reads' cannot order " in api._why_not(reads, folds)
+    assert "KeyError: 'vec_n_log2'" in api._why_not(reads, folds)
+
+
+def test_what_cannot_order_a_space_is_refused_before_the_work(folder):
+    with pytest.raises(InputError, match="other people's kernels") as refused:
+        frontrunner.leaderboard(folder, rankers=["heuristic"], synthetic=False, quiet=True)
+    assert "--no-synthetic" in refused.value.hint
+    cases = read_cases([folder])
+    given = ["adaptive:prior=forest", "lightgbm", "kt_random", "adaptive"]
+    found, _ = api._contenders(given, make_folds(cases, DEVICE_OR_PROBLEM))
+    assert [one.name for one in found if one.name != "shuffle"] == given
 
 
 def test_ctrl_c_keeps_what_is_done(folder, board, tmp_path, monkeypatch):

@@ -7,18 +7,21 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
+import pandas as pd
 import pytest
+from numpy.typing import ArrayLike, NDArray
 
 import frontrunner
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.measuring.chips import fingerprint
 from frontrunner.core import InputError
 from frontrunner.experiments.dataset.recording import Recording
-from frontrunner.experiments.learning import provenance
+from frontrunner.experiments.learning import predictors, provenance
 from frontrunner.experiments.learning.cases import read_cases
-from frontrunner.experiments.learning.parameters import parse_parameters
+from frontrunner.experiments.learning.parameters import parse_parameters, write_settings
 from frontrunner.experiments.learning.predictors import TrainResult, train
 from frontrunner.experiments.learning.provenance import (
     cases_digest,
@@ -153,6 +156,40 @@ def test_what_a_library_refuses_is_told(
     monkeypatch.setattr("frontrunner.models.trees.boosting.LightGBMRanker.grow", grow)
     with pytest.raises(InputError, match="cannot be trained with rounds=5: not so"):
         trained(folder, out)
+
+
+class Forgetful(Ranker):
+    """Learns, and has no way to be kept."""
+
+    name = "forgetful"
+    row_by_row = True
+
+    def __init__(self, where: object = "here"):
+        self.where = where
+
+    def fit(self, frame: pd.DataFrame, groups: ArrayLike) -> Self:
+        raise AssertionError("trained in vain")
+
+    def score(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        return np.zeros(len(frame))
+
+
+def test_what_could_not_be_kept_is_not_trained(
+    folder: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predictors, "ranker_class", lambda name: Forgetful)
+    monkeypatch.setattr(predictors, "create_ranker", lambda name, **params: Forgetful(**params))
+    with pytest.raises(InputError, match="'forgetful' cannot be kept: Forgetful has no dump"):
+        train(folder, out, ranker="forgetful")
+    monkeypatch.setattr(Forgetful, "dump", lambda self: {"learned": b""}, raising=False)
+    with pytest.raises(InputError, match="a parameter of it is no JSON"):
+        train(folder, out, ranker="forgetful", params={"where": folder})
+    assert not out.exists()
+
+
+def test_settings_are_written_as_they_are_read() -> None:
+    params = {"a": 3, "b": 0.5, "c": True, "d": "word", "e": None, "f": ["x", 1]}
+    assert write_settings(params) == ["a=3", "b=0.5", "c=true", "d=word", "e=null", 'f=["x", 1]']
 
 
 def test_settings_have_the_types_of_the_defaults(folder: Path, out: Path) -> None:

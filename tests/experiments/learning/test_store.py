@@ -12,7 +12,9 @@ import pytest
 from frontrunner.core import InputError
 from frontrunner.experiments.learning import note_tried, predictor_for, saved_predictors
 from frontrunner.experiments.learning.store import FOLDER_VARIABLE
+from frontrunner.experiments.tuning.preparation import usual_ranker
 from frontrunner.models import create_ranker, save
+from frontrunner.models.heuristic import HeuristicRanker
 from frontrunner.search import Target
 
 ZEN4 = Target("llvm-cpu", "znver4", "host", 2, 64, 32, (1 << 15, 1 << 20, 1 << 25))
@@ -63,6 +65,22 @@ def test_that_of_the_device_is_taken_the_newest_of_them(folder: Path) -> None:
     assert predictor_for([CHIP, "local-task on another chip"], ZEN4) is None
     assert predictor_for([], ZEN4) is None
     assert predictor_for([CHIP], replace(ZEN4, backend="cuda", arch="sm_80")) is None
+
+
+def test_what_cannot_be_used_is_told_where_nothing_else_fits(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(self: HeuristicRanker, payload: object) -> None:
+        raise KeyError("weights")
+
+    broken, said = keep(folder / "broken.predictor"), list[str]()
+    assert usual_ranker([CHIP], ZEN4, said.append) == str(broken)
+    said.clear()
+    monkeypatch.setattr(HeuristicRanker, "restore", fails)
+    assert usual_ranker([CHIP], ZEN4, said.append) == "cpu"
+    assert said == [f"{broken} is not used: KeyError: 'weights'"]
+    assert usual_ranker([], ZEN4, said.append) == "cpu"
+    assert len(said) == 1
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:

@@ -211,6 +211,19 @@ def test_a_peer_that_is_not_installed_is_refused_in_words(monkeypatch):
     monkeypatch.setattr("frontrunner.experiments.peers.registry.find_spec", lambda name: None)
     with pytest.raises(InputError, match="needs kernel_tuner"):
         find_peer("kt_pso")
+    with pytest.raises(InputError, match="needs optuna") as refused:
+        find_peer("optuna_gp")
+    assert "[baselines]" in refused.value.hint and "torch" in refused.value.hint
+
+
+def test_a_library_of_another_version_is_told(monkeypatch):
+    def other(name, package):
+        raise ImportError("cannot import name 'TuningBudget' from 'kernel_tuner.util'")
+
+    monkeypatch.setattr("frontrunner.experiments.peers.registry.find_spec", lambda name: object())
+    monkeypatch.setattr("frontrunner.experiments.peers.registry.import_module", other)
+    with pytest.raises(InputError, match="'kt_pso' cannot be used: cannot import name 'TuningB"):
+        find_peer("kt_pso")
 
 
 @pytest.mark.skipif("optuna_tpe" not in INSTALLED, reason="Optuna is not installed")
