@@ -22,7 +22,7 @@ from .choices import (
 )
 from .completing import complete_devices
 from .files import check_new_file, check_new_folder, check_replaceable
-from .output import Interrupted, Output, shared_options
+from .output import GOES_ON, Interrupted, Output, shared_options
 from .several import function_option
 
 NEW_FILE = click.Path(path_type=Path)
@@ -100,8 +100,11 @@ def pack(
         pipeline=pipeline,
         extras=extra_knobs,
     )
-    with closing(make_progress()) as progress:
-        packed = pack_bundle(options, progress)
+    try:
+        with closing(make_progress()) as progress:
+            packed = pack_bundle(options, progress)
+    except KeyboardInterrupt:
+        raise Interrupted(GOES_ON) from None
     output.summary(packed)
 
 
@@ -165,7 +168,7 @@ def run(
             file, devices, out, limits, output.notify, record=record, keep_valid=keep_valid
         )
     except KeyboardInterrupt:
-        raise Interrupted("the same command goes on from here") from None
+        raise Interrupted(GOES_ON) from None
     output.line(f"results are in {out}")
     output.line(result.summary())
     output.result({"results": out, **result.to_dict()})

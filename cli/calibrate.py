@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from .choices import FOLDER, device_option, jobs_option, target_option
+from .choices import FOLDER, jobs_option
+from .completing import complete_devices, complete_targets
 from .files import check_new_file, check_writable
-from .output import Interrupted, Output, shared_options
+from .output import GOES_ON, Interrupted, Output, shared_options
 
 
 @click.command("calibrate")
@@ -34,8 +35,22 @@ from .output import Interrupted, Output, shared_options
     metavar="DIR",
     help="Where recordings are kept, and added to [FILE with the ending .recordings].",
 )
-@device_option
-@target_option
+@click.option(
+    "--device",
+    "devices",
+    multiple=True,
+    metavar="URI",
+    shell_complete=complete_devices,
+    help="Measure on this device, local-task or local-sync; may be repeated [local-task].",
+)
+@click.option(
+    "--target",
+    default="host",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete_targets,
+    help="Calibrate for this CPU (host), or for one by name.",
+)
 @jobs_option
 @shared_options(seed="Seeds candidates, orders of measurements, and training.")
 def command(
@@ -56,5 +71,5 @@ def command(
     try:
         result = calibrate(out, minutes=minutes, recordings=recordings, **options)
     except KeyboardInterrupt:
-        raise Interrupted("the same command goes on from here") from None
+        raise Interrupted(GOES_ON) from None
     Output(as_json).summary(result)

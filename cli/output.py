@@ -17,6 +17,7 @@ import click
 from ..core import DEFAULT_MAX_BYTES, Progress, escape_undecodable, limit_bytes, parse_size
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+GOES_ON = "the same command goes on from here"
 
 
 class UsageError(click.ClickException):

@@ -21,7 +21,7 @@ from .choices import (
 )
 from .completing import complete_rankers
 from .files import check_writable
-from .output import Interrupted, Output, shared_options, write_failure
+from .output import GOES_ON, Interrupted, Output, shared_options, write_failure
 from .several import (
     devices_of,
     dispatches_of,
@@ -30,8 +30,6 @@ from .several import (
     told_of_all,
     why_ended,
 )
-
-GOES_ON = "the same command goes on from here"
 
 
 @click.command("record")
@@ -127,11 +125,11 @@ def command(
     try:
         for target, uris in divided.items():
             place = out / target if several else out
-            for file, found in record_all(
-                dispatches, place, target=target, devices=uris, **options
-            ):
+            made_of = record_all(dispatches, place, target=target, devices=uris, **options)
+            for (file, name_of), found in zip(dispatches, made_of, strict=True):
                 if isinstance(found, FrontrunnerError):
-                    name = f"{file}, {target}" if several else str(file)
+                    words = (str(file), name_of, target if several else None)
+                    name = ", ".join(filter(None, words))
                     text = f"{name}: {found}"
                     codes.append(write_failure(text, found.hint, found.exit_code, as_json=False))
                     failed.append({"input": name, "message": str(found), "hint": found.hint})

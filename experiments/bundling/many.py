@@ -31,7 +31,7 @@ HANDLER = f"{__name__}:answer"
 AT_A_TIME = 3
 
 Request = tuple[int, Path, Path, Mapping[str, Any]]
-Recorded = tuple[Path, RecordResult | FrontrunnerError]
+Recorded = RecordResult | FrontrunnerError
 
 
 def record_all(
@@ -53,18 +53,18 @@ def record_all(
     if cluster is None:
         for file, function in dispatches:
             try:
-                yield file, record(file, out, function=function, **options)
+                yield record(file, out, function=function, **options)
             except NoRoomError:
                 raise  # no dispatch is the reason
             except FrontrunnerError as error:
-                yield file, error
+                yield error
         return
     notify = make_notify(quiet=False)
     target, devices = options["target"], options["devices"]
     try:
         connected = open_cluster(cluster, backend_of(target).drivers, devices, notify)
     except FrontrunnerError as error:  # of one of several targets, maybe
-        yield from ((file, error) for file, _ in dispatches)
+        yield from (error for _ in dispatches)
         return
     with (
         closing(connected) as opened,
@@ -92,18 +92,17 @@ def _at_a_time(cluster: Cluster, target: str, devices: Sequence[str]) -> int:
 
 
 def _record(child: Child, request: Request) -> Recorded:
-    _, file, *_ = request
     try:
         found: RecordResult = child.call(request)
-        return file, found
+        return found
     except NoRoomError:
         raise
     except FrontrunnerError as error:
-        return file, error
+        return error
     except ChildKilled as death:
-        return file, KilledError(f"recording was {death}")
+        return KilledError(f"recording was {death}")
     except CHILD_FAILED as error:
-        return file, WorkError(f"recording failed: {first_line(error)}")
+        return WorkError(f"recording failed: {first_line(error)}")
 
 
 def answer(request: Request) -> RecordResult:

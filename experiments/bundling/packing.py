@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,16 @@ from ...benchmarks.bundle import Manifest, QueueEntry, build_bundle, digest_of_b
 from ...benchmarks.compiling import Compiler, call_of, require_default
 from ...benchmarks.measuring import OK, CompileOutcome
 from ...benchmarks.runners import compile_queue
-from ...core import Child, iree_versions, write_atomically
+from ...core import (
+    Child,
+    check_inside,
+    check_no_links,
+    check_utf_8,
+    iree_versions,
+    lock_folder,
+    make_folder,
+    write_atomically,
+)
 from ...search import check_rendered
 from ..device_checks import needed_subgroups
 from ..observing import Observer
@@ -61,39 +70,57 @@ class PackResult:
         ]
 
 
-def pack(options: TuneOptions, observer: Observer, cache_folder: Path | None = None) -> PackResult:
+def pack(options: TuneOptions, observer: Observer) -> PackResult:
     """Compiles the compiler's default and as many candidates as the budget holds.
+
+    What is compiled is kept beside the bundle until that is written, so that packing which ends
+    early goes on from there.
 
     Args:
         options: as of a tuning run without devices; `out` is the bundle's file, and given.
-        cache_folder: a folder that holds what is compiled as it comes, so that packing goes on from
-            there if it is interrupted; none is kept if None.
 
     Raises:
         InputError: something given cannot be used; nothing was written.
         WorkError: the default does not compile, or the bundle cannot be written.
     """
+    check_utf_8(options.out)  # in which the compiler is given files
     check_rendered(options.pipeline, "a bundle holds")
-    return pack_queue(prepare(options, observer), observer, cache_folder)
+    setup = prepare(options, observer)
+    assert options.out is not None
+    with _kept_beside(options.out) as folder:
+        return pack_queue(setup, observer, folder)
+
+
+@contextmanager
+def _kept_beside(out: Path) -> Iterator[Path]:
+    """A folder that stays if it holds something and the work in it does not come to its end."""
+    folder = out.with_name(f".{out.name}.packing")
+    check_inside(out.parent, [folder])
+    check_no_links(folder)
+    make_folder(folder, "name another --out")
+    with lock_folder(folder):
+        try:
+            yield folder
+        except BaseException:
+            if not any(folder.glob("*.vmfb")):
+                shutil.rmtree(folder)
+            raise
+        shutil.rmtree(folder)
 
 
 def pack_queue(
-    setup: RunSetup,
-    observer: Observer,
-    cache_folder: Path | None = None,
-    children: Sequence[Child] = (),
+    setup: RunSetup, observer: Observer, folder: Path, children: Sequence[Child] = ()
 ) -> PackResult:
     """As `pack`, with candidates that are in order already.
 
     Args:
+        folder: for what is compiled; what it holds already is not compiled again.
         children: compile workers of other hosts, in place of this one's.
     """
     options, dispatch = setup.manifest.options, setup.dispatch
     assert options.out is not None
     target = dispatch.target
-    with ExitStack() as stack:
-        folder = cache_folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        cache = stack.enter_context(CompiledCache(folder))
+    with CompiledCache(folder) as cache:
         with Compiler(dispatch, folder, options.jobs, children=children) as compiler:
             observer.on_phase("compiling the compiler's default")
             baseline = require_default(compiler.baseline())

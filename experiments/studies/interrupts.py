@@ -38,7 +38,7 @@ HEADER = (
     "names what goes on |\n| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: |"
 )
 _BROKEN = re.compile(r"^Traceback|internal error", re.M)
-_GOES_ON = re.compile(r"frontrunner \S+ --resume \S+|[Tt]he same command")
+_GOES_ON = re.compile(r"frontrunner \S+ .*--resume \S+|[Tt]he same command")
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,13 @@ TASKS = (
     Interrupted("evaluate", "evaluate measured/zen3 --rankers heuristic,forest", "", None, True),
     Interrupted("insights", "insights measured/zen3 measured/zen4"),
     Interrupted("report", "report old"),
-    Interrupted("bundle pack", "bundle pack mm.mlir --budget 8 --pool 50 --out new.bundle"),
+    Interrupted(
+        "bundle pack",
+        "bundle pack mm.mlir --budget 8 --pool 50 --out new.bundle",
+        "",
+        None,
+        True,
+    ),
     Interrupted("bundle run", "bundle run old.bundle --out results.jsonl", "", None, True),
     Interrupted("watch", "watch old", "http", 1.0),
     Interrupted("ui", "ui", "http", 1.0),

@@ -86,12 +86,14 @@ def test_run(asked, frontrunner):
     assert ran.err.splitlines()[-1].startswith("speedup 1.50x (95 %: 1.40 to 1.60), noise floor")
 
 
-def test_run_interrupted(asked, frontrunner, monkeypatch):
+@pytest.mark.parametrize("given", ["pack mm.mlir --out b", "run mm.bundle"])
+def test_interrupted(asked, frontrunner, monkeypatch, given):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(packing, "pack", interrupted)
     monkeypatch.setattr(bundle_runner, "run_bundle", interrupted)
-    ran = frontrunner("bundle", "run", "mm.bundle")
+    ran = frontrunner("bundle", *given.split())
     assert ran.code == 130
     assert ran.err.splitlines() == [
         "error: interrupted", "hint: the same command goes on from here",

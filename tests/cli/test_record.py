@@ -130,6 +130,23 @@ def test_one_that_fails_does_not_keep_the_others_from_it(
         assert f"error: {name}.mlir: {error}\n" in ran.err
 
 
+def test_of_a_file_with_several_the_function_that_fails_is_named(asked, frontrunner, monkeypatch):
+    made = module.record_dispatch
+
+    def record(options, *others):
+        if options.function == "bad":
+            raise BROKEN
+        return made(options, *others)
+
+    monkeypatch.setattr(module, "record_dispatch", record)
+    function = "func.func @{}() {{ return }}\n"
+    Path("two.mlir").write_text(function.format("good") + function.format("bad"))
+    ran = frontrunner(*"record two.mlir --out o --json".split())
+    assert (ran.code, "error: two.mlir, bad: it does not run\n" in ran.err) == (1, True)
+    (failed,) = json.loads(ran.out)["failed"]
+    assert failed["input"] == "two.mlir, bad"
+
+
 @pytest.mark.parametrize(
     ("error", "said", "hint"),
     [

@@ -89,7 +89,7 @@ def busy_share(
         with simulated_cluster([[kernel_s], []], COMPILE_S, 2, log) as address:
             given = {"target": TARGET, "devices": (), "rankers": ("heuristic",)}
             drawn = {"candidates": candidates, "top": candidates // 4, "adaptive": candidates // 2}
-            for _, found in record_all(
+            for found in record_all(
                 [(file, None) for file in files], folder / "out", cluster=address, **given, **drawn
             ):
                 if isinstance(found, Exception):

@@ -32,7 +32,7 @@ def test_a_full_disk_ends_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     options: dict[str, Any] = {"cluster": "an address", "target": "host", "devices": ()}
     dispatches = [(Path(name), None) for name in ("a", "b", "c")]
     found = many.record_all(dispatches, tmp_path, **options)
-    assert str(next(found)[1]) == "it does not run"
+    assert str(next(found)) == "it does not run"
     with pytest.raises(NoRoomError, match="the disk is full"):
         next(found)
     assert list(found) == []

@@ -381,19 +381,20 @@ def test_what_was_killed_is_not_settled(tmp_path: Path, monkeypatch: pytest.Monk
                 raise KeyboardInterrupt
 
     given = options(tmp_path / "a.bundle", budget=Budget(3), ranker="shuffle")
-    work = tmp_path / "kept"
-    work.mkdir()
+    work = tmp_path / ".a.bundle.packing"
     with monkeypatch.context() as patch:
         patch.setattr(CompilePool, "_compile_once", once_for_all)
         with pytest.raises(KeyboardInterrupt):
-            pack(given, Interrupted(), work)
+            pack(given, Interrupted())
         assert len(killed) == 2  # twice
-        packed = pack(given, Observer(), work)
+        assert len((work / "compiled.jsonl").read_text().splitlines()) == 2
+        packed = pack(given, Observer())
         assert len(killed) == 4
         assert packed.outcomes == {"ok": 2, "killed": 1}
         (entry,) = [e for e in Bundle(packed.bundle).manifest.queue if e.kind == "killed"]
         assert (entry.index, entry.reason) == (1, "the compiler was killed by SIGKILL, twice")
-    assert pack(given, Observer(), work).outcomes == {"ok": 3}
+    assert not work.exists()
+    assert pack(given, Observer()).outcomes == {"ok": 3}
 
 
 @pytest.mark.slow

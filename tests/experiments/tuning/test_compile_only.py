@@ -215,6 +215,7 @@ def test_a_default_that_is_killed_ends_the_run(
             start_run(given, Observer())
         with pytest.raises(KilledError, match=says):
             pack(replace(given, out=tmp_path / "a.bundle", compile_only=False), Observer())
+    assert {path.name for path in tmp_path.iterdir()} == {"run"}  # nothing that could go on
     assert resume_run(run, None, Observer()).outcomes == {"ok": 2}
 
 
