@@ -47,7 +47,7 @@ evaluate: env-dev  ## compare the rankers on the recordings in experiments/recor
 gpu-kit: env-dev  ## what a lent GPU without a network needs, in runs/gpu-kit (hours; ARGS="--targets gfx942")
 	$(BIN)/python -m frontrunner.experiments.studies.gpu_kit build runs/gpu-kit $(ARGS)
 
-models: $(VENV)/.env-models  ## tune ten models, 15 minutes each (ARGS=6: 6 minutes), as in docs/models.md
+models: $(VENV)/.env-models  ## tune ten models, 15 minutes each (ARGS=6, as in docs/models.md: 6)
 	$(BIN)/python -m frontrunner.experiments.studies.models_table runs/models $(ARGS)
 
 predictor: env  ## train the predictor that ships in the package, as it is in the repository

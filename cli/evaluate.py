@@ -46,7 +46,7 @@ NOTHING_SAVED = "nothing is saved; --folds, or fewer rankers or --seeds, take le
     "--folds",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Leave them out in N parts, which takes less training [each on its own].",
+    help="Leave out N groups in turn, to train less often [one at a time].",
 )
 @click.option(
     "--out",

@@ -88,6 +88,7 @@ shared = combine_options(
         "--shrink",
         type=click.IntRange(min=1),
         default=1,
+        show_default=True,
         metavar="N",
         help="Divide sizes by N, to try things out.",
     ),

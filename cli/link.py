@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     "--dump",
     type=click.Path(path_type=Path, allow_dash=True),
     metavar="DIR|-",
-    help="Show what the compiler makes of the specs for each model, its own ones after them: "
+    help="Show the spec that the compiler ends with for each model, its own last: "
     "DIR/<model>.mlir, or on stdout.",
 )
 @shared_options(seed="Accepted as everywhere; nothing here is random.")

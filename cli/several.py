@@ -36,7 +36,8 @@ targets_option = click.option(
     show_default="host",
     metavar="NAME",
     shell_complete=complete_targets,
-    help=f"{TARGETS}; may be repeated, for each in turn on those of the devices that run its code.",
+    help=f"{TARGETS}; may be repeated: each in turn, on those of --device that run its code, or on "
+    "its usual one.",
 )
 
 

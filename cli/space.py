@@ -175,6 +175,8 @@ def _show(
             )
     if dispatch.f64_remark:
         output.notify(dispatch.f64_remark)
+    if not spaces and not dispatch.no_constraints_reason:
+        output.notify(f"nothing is known to tune of it on {dispatch.target.name}")
     if dispatch.no_constraints_reason:
         whose = "these spaces are frontrunner's own" if spaces else "there is no space"
         output.notify(f"{whose}: {dispatch.no_constraints_reason}")

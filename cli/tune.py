@@ -59,7 +59,7 @@ MEASURING_OPTIONS = {"--device": "devices", "--patience": "patience"}
     "--budget",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"Try at most N candidates ({DEFAULT_BUDGET} if --minutes is not given either).",
+    help=f"Try at most N candidates [{DEFAULT_BUDGET} without --minutes].",
 )
 @click.option(
     "--minutes",
@@ -148,7 +148,10 @@ def command(
     divided = devices_of(targets, devices, options["cluster"])
     if len(dispatches) > 1 or len(divided) > 1:
         return tune_each(dispatches, divided, out, output, {**options, "extras": extra_knobs})
-    with continued_by("tune --resume", resume, options), tracked_page(output) as page:
+    # Limits are kept once work has begun, and what is finished goes on with new ones alone.
+    given = {name: options[name] for name in sorted(LIMITS) if resume is not None}
+    more = "".join(f" --{name} {value}" for name, value in given.items() if value is not None)
+    with continued_by(f"tune{more} --resume", resume, options), tracked_page(output) as page:
         if resume is not None:
             anew = {name: options[name] for name in LIMITS | NEW_PLACES}
             result = tuning.resume(

@@ -15,7 +15,7 @@ from .output import Output, shared_options
     metavar="[HOST:PORT]",
     is_flag=False,
     flag_value="127.0.0.1:8786",
-    help="Serve a scheduler here, and work for it [127.0.0.1:8786].",
+    help="Serve a scheduler here, at 127.0.0.1:8786 without a value, and work for it.",
 )
 @click.option(
     "--device",

@@ -16,6 +16,7 @@ from .. import __version__
 from ..core import (
     ChildTimeout,
     FrontrunnerError,
+    InputError,
     Progress,
     WorkError,
     first_line,
@@ -205,7 +206,10 @@ def probe_device(name: str, timeout_s: float = 30.0) -> Probe:
     if not answer["names"]:
         return Probe(name, False, "no device found")
     details = [", ".join(answer["names"])]
-    backends = [one for one in known_backends().values() if name in one.drivers]
+    try:
+        backends = [one for one in known_backends().values() if name in one.drivers]
+    except InputError as error:  # another package brings one that cannot be used
+        return Probe(name, False, "; ".join(filter(None, [str(error), error.hint])))
     targets = [one.target_of_chip(chip) for one in backends for chip in answer["names"]]
     if told := ", ".join(dict.fromkeys(filter(None, targets))):
         details.append(f"--target {told}")
@@ -242,14 +246,20 @@ def probe_tracking() -> Probe:
         return Probe(name, False, f"{error.strerror}: runs go untracked")
     uri = store.uri
     if not uri.startswith("sqlite:///"):
-        # A password may stand in the URI.
-        host = urlsplit(uri).hostname
-        return Probe(name, True, f"MLFLOW_TRACKING_URI is set ({host or uri}), not contacted")
+        return Probe(name, True, f"MLFLOW_TRACKING_URI is set ({_host(uri)}), not contacted")
     path = Path(uri.removeprefix("sqlite:///"))
     # The user's own folder is made by the first run.
     place = nearest_folder(path) if store.artifacts else path if path.exists() else path.parent
     ok = os.access(place, os.W_OK)
     return Probe(name, ok, str(path) if ok else f"{place} cannot be written: runs go untracked")
+
+
+def _host(uri: str) -> str:
+    """What a URI may be told by: a password may stand in it, before the host or after."""
+    try:
+        return urlsplit(uri).hostname or uri.partition(":")[0]
+    except ValueError:
+        return uri.partition(":")[0]
 
 
 def read_cpu() -> Cpu:

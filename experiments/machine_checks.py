@@ -149,13 +149,13 @@ def check_free_memory() -> Check:
 
 def check_folders() -> Iterator[Check]:
     """Whether results and temporary files have a place."""
-    for name, place in (("this folder", Path()), ("temporary files", Path(tempfile.gettempdir()))):
+    for name, place in (("this folder", Path()), ("temporary files", None)):
         try:
-            folder = place.resolve()
+            folder = (Path(tempfile.gettempdir()) if place is None else place).resolve()
             tempfile.TemporaryFile(dir=folder).close()
             free = shutil.disk_usage(folder).free
         except OSError as error:
-            remedy = "go to another" if place == Path() else "set TMPDIR to another"
+            remedy = "set TMPDIR to another" if place is None else "go to another"
             yield Check(name, False, f"cannot be written: {error.strerror}", remedy)
             continue
         detail = f"{folder}, {free / 1e9:.0f} GB free"

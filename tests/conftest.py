@@ -411,6 +411,8 @@ class Family:
                     found.append(int(process.name))
                     if found[-1] not in self._ends:
                         self._ends[found[-1]] = os.pidfd_open(found[-1])
+        for ended in self._ends.keys() - set(found):  # its end would be waited for no more
+            os.close(self._ends.pop(ended))
         return found
 
     def has_grown(self, count: int, seconds: float = 300) -> bool:

@@ -108,9 +108,9 @@ def test_both_can_be_uploaded(wheel, sdist):
 
 
 def test_it_is_small(wheel, sdist):
-    """As docs/install.md says."""
-    assert wheel.stat().st_size < 3 << 20
-    assert sdist.stat().st_size < 3 << 20
+    """As CONTRIBUTING.md says."""
+    assert wheel.stat().st_size < 2 << 20
+    assert sdist.stat().st_size < 2 << 20
 
 
 def test_is_what_runs_outside_the_checkout(installed, tmp_path):

@@ -66,6 +66,7 @@ class FailureGroup:
         return f"{self.simplest:05d}-{self.outcome.kind}"
 
 
+@cache  # a report is brought up to date after each batch
 def normalise(reason: str) -> str:
     """A reason without what differs between candidates: positions, SSA names, numbers."""
     for pattern, placeholder in _VARYING:
@@ -172,10 +173,12 @@ class FailureReport:
         Raises:
             OSError, WorkError: it cannot be written; the next call tries again.
         """
+        if len(outcomes) == self._written:
+            return
         groups = group_failures(outcomes, self._size)
         killed = {index: o.reason for index, o in sorted(outcomes.items()) if o.kind == KILLED}
         crashed = self._dispatch.emission_crashed
-        if not (groups or killed or crashed) or len(outcomes) == self._written:
+        if not (groups or killed or crashed):
             return
         if crashed and not (self.folder / EMISSION).exists():
             write_emission_crash(self._dispatch, self.folder / EMISSION)

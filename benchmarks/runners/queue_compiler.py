@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from ...core import Child
+from ...core import Child, make_folder
 from ...search import CannotRender, Dispatch, ExecutablePipeline, TuningSpec, spec_of
 from ..compiling import BuildJob, Compiler, require_default
 from ..measuring import BATCH_PER_JOB, CRASHED, CompileOutcome
@@ -83,7 +83,7 @@ class QueueCompiler:
             WorkError: one does not compile.
         """
         shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder.mkdir()
+        make_folder(self._folder, "move away what is there")
         ready = self._head_start.default(self._folder) if self._head_start else None
         if ready is not None:
             return (require_default(ready),)

@@ -191,6 +191,8 @@ def try_variants(
                 if base.speedup > LEAST_SPEEDUP:
                     faster.append(base)
                     faster.sort(key=lambda one: -one.merit)
+            if isinstance(base, Base) and base not in faster:  # it may hold the model's weights
+                base.compiled.executable.unlink(missing_ok=True)
             # A session that is ended leaves the others to the next one.
             late = {one: VariantOutcome.of(one, reason=NO_TIME) for one in (*batch, *coming)}
             keep([*(late | found).values()], faster)
@@ -229,9 +231,9 @@ def try_variants(
             continue
         maker.notify(f"measuring the model with {base.variant.name}")
         try:
-            gain = runner.measure_speedup(
-                plain.compiled.executable, base.compiled.executable, seed, DROP_ROUNDS
-            )
+            with killed_alone(plain, runner):
+                pair = plain.compiled.executable, base.compiled.executable
+                gain = runner.measure_speedup(*pair, seed, DROP_ROUNDS)
         except NetworkFailed as failure:
             found[base.variant] = VariantOutcome.of(base.variant, reason=str(failure))
             continue
@@ -301,14 +303,8 @@ def choose_base(
                 raise
             notify(f"dispatches are not tuned with {base.variant.name}: {error}")
             continue
-        plan = make_plan(
-            shares,
-            {d.name: d for d in base.network.dispatches},
-            files,
-            options.coverage,
-            base.network.target,
-            peak,
-        )
+        named, target = {d.name: d for d in base.network.dispatches}, base.network.target
+        plan = make_plan(shares, named, files, options.coverage, target, peak)
         shutil.rmtree(folder.work / "dispatches")
         total_us = sum(share.time_us for share in shares) or 1.0
         gained = sum(hot.expected_us for hot in plan.hot) / total_us

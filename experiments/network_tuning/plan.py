@@ -11,7 +11,7 @@ from typing import Any
 
 from ...benchmarks.libraries import Peak
 from ...benchmarks.networks import DispatchTime
-from ...core import ChildPool, FrontrunnerError, decode
+from ...core import ChildPool, FrontrunnerError, NotTunableError, decode
 from ...search import Dispatch, Problem, Target, has_space, kind_of
 from ...search.reading import READER, NetworkDispatch, read_dispatches
 
@@ -177,6 +177,7 @@ def make_plan(
 
 def _most(times: Mapping[str, float], share: float) -> list[str]:
     """The fewest dispatches that make up a share of the time."""
+    times = {name: time_us for name, time_us in times.items() if time_us > 0}
     total, reached, found = sum(times.values()), 0.0, []
     for name, time_us in sorted(times.items(), key=lambda item: -item[1]):
         if reached >= share * total:
@@ -291,6 +292,9 @@ def _tunable(read: Dispatch | FrontrunnerError, file: Path, target: Target) -> D
     """A dispatch, or why it cannot be tuned."""
     if isinstance(read, FrontrunnerError):
         return str(read).removeprefix("not tunable: ").replace(f"{file} ", "")
-    if has_space(read):
-        return read
+    try:
+        if has_space(read):
+            return read
+    except NotTunableError as error:  # such as types that the target lacks
+        return str(error)
     return f"nothing is known to tune of {read.problem.kind} like it on {target.name}"

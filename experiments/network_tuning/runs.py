@@ -282,11 +282,12 @@ def _tune(
         written = write_specs(specs, folder)
         chosen = trial.decide([(hot, written.get(hot.name, [])) for hot in plan.hot])
         end = finish(chosen, base, choice.bases, maker, runner, options.seed, deadline)
-        tracker.prepare()
         before = session.before
-        if before is not None and (before.flags or before.spec) and is_behind(
+        stays = before is not None and (before.flags or before.spec) and is_behind(
             end, before.options, before.spec, variants, choice.bases, maker, runner, options.seed
-        ):  # fmt: skip
+        )  # fmt: skip
+        tracker.prepare()
+        if before is not None and stays:
             notify("nothing better was found: what the earlier session wrote stays")
             result = before
         else:

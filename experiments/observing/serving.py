@@ -75,7 +75,10 @@ def served_ui(*, port: int = 0) -> Iterator[UiServer]:
     if not store.uri.startswith(SQLITE):
         # A password may stand before the host.
         where = re.sub(r"(?<=://)[^/\s]+@", "***@", store.uri)
-        raise InputError(f"runs are tracked at {where}", "open its own page in a browser")
+        own = "open its own page in a browser"
+        if not where.startswith(("http:", "https:", "databricks")):
+            own = 'see them with `mlflow server --backend-store-uri "$MLFLOW_TRACKING_URI"`'
+        raise InputError(f"runs are tracked at {where}", own)
     database = Path(store.uri.removeprefix(SQLITE).partition("?")[0])
     if not database.exists():
         raise InputError(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
 import pandas as pd
 
+from ...core import NotTunableError
 from ...search import PIPELINE, Dispatch, build_spaces, knob_value
 
 
@@ -26,9 +28,10 @@ class Configuration:
     @classmethod
     def of_default(cls, dispatch: Dispatch) -> Self | None:
         """What the compiler chooses by itself; None if that is of no space, or not known."""
-        for space in build_spaces(dispatch):
-            if space.default is not None:
-                return cls(space.pipeline, dict(space.default))
+        with suppress(NotTunableError):  # by it, and maybe by a pipeline with a compiler of its own
+            for space in build_spaces(dispatch):
+                if space.default is not None:
+                    return cls(space.pipeline, dict(space.default))
         return None
 
     def describe(self, default: Configuration | None) -> str:

@@ -34,9 +34,9 @@ def differences(run: Run) -> Iterator[Block]:
     """Default, winner and runner-up beside each other."""
     columns: dict[str, Configuration | None] = {"default": run.default}
     if run.winner is not None:
-        columns["winner"] = run.configurations[run.winner.index + 1]
+        columns["winner"] = run.configuration(run.winner.index + 1)
     if run.others:
-        columns["runner-up" if run.winner else "best"] = run.configurations[run.others[0].index + 1]
+        columns["runner-up" if run.winner else "best"] = run.configuration(run.others[0].index + 1)
     if run.default is None:
         yield Text(
             "The compiler's default is of no space that candidates are taken from, or what it is "

@@ -143,11 +143,16 @@ class Run:
         return relative * (self.default_us or float("nan"))
 
     @cached_property
-    def configurations(self) -> dict[int, Configuration]:
-        """Those of candidates that were taken, by place in the queue."""
-        indices = sorted(self.log.outcomes)
-        queue = self.setup.queue.iloc[indices]
-        return {i + 1: Configuration.of_candidate(queue, at) for at, i in enumerate(indices)}
+    def _configurations(self) -> dict[int, Configuration]:
+        """Those that were asked for: a page shows few of a long run's candidates."""
+        return {}
+
+    def configuration(self, place: int) -> Configuration:
+        """A candidate's, by its place in the queue."""
+        if place not in self._configurations:
+            found = Configuration.of_candidate(self.setup.queue, place - 1)
+            self._configurations[place] = found
+        return self._configurations[place]
 
     @cached_property
     def pipelines(self) -> int:
@@ -156,7 +161,7 @@ class Run:
 
     def knobs(self, place: int) -> str:
         """A candidate in words."""
-        found = self.configurations[place]
+        found = self.configuration(place)
         words = ", ".join(f"{name} {value}" for name, value in found.knobs.items())
         return f"{found.pipeline}: {words}" if self.pipelines > 1 else words
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +12,13 @@ from ...benchmarks.cluster import choose_devices, hosts_of
 from ...benchmarks.compiling import call_of
 from ...benchmarks.measuring import check_uris, fingerprint
 from ...benchmarks.verifying import check_memory
-from ...core import InputError, Notify, check_regular
+from ...core import InputError, Notify, NotTunableError, check_regular
 from ...features import catalogue_for_target
 from ...models import AdaptiveRanker, default_ranker, resolve_ranker
-from ...search import Dispatch, Target, build_spaces
+from ...search import Dispatch, Target, has_space
 from ...search.reading import read_dispatch
 from ..device_checks import check_code, check_devices
-from ..learning import device_warning, predictor_for
+from ..learning import device_warning, predictor_for, saved_predictors
 from ..observing import Observer
 from ..queue import make_queue
 from .manifest import RunManifest, RunSetup
@@ -122,6 +123,9 @@ def usual_ranker(devices: Sequence[str], target: Target, notify: Notify) -> str:
     """A predictor of these very devices, if one is kept; else the target's usual ranker."""
     kept = predictor_for(devices, target)
     if kept is None:
+        for one in saved_predictors() if devices else ():
+            if one.error:
+                notify(f"{one.path} is not used: {one.error}")
         return default_ranker(target)
     notify(f"ordered by {kept.path}, which was trained on {', '.join(kept.devices)}")
     # A name that is no path would be taken for a ranker's.
@@ -134,8 +138,9 @@ def notify_of(dispatch: Dispatch, observer: Observer) -> None:
         observer.notify(f"not tuned, but timed with it: {', '.join(dispatch.others)}")
     if dispatch.f64_remark:
         observer.notify(dispatch.f64_remark)
-    if dispatch.no_constraints_reason and build_spaces(dispatch):
-        observer.notify(f"the space is frontrunner's own: {dispatch.no_constraints_reason}")
+    with suppress(NotTunableError):  # by the compiler, and maybe by a pipeline with one of its own
+        if dispatch.no_constraints_reason and has_space(dispatch):
+            observer.notify(f"the space is frontrunner's own: {dispatch.no_constraints_reason}")
 
 
 def digest_of_file(path: Path) -> str:

@@ -22,6 +22,8 @@ from ...search.reading import Network, read_network
 from .stages import DEFAULT, SPEC, VMFB, Stage
 
 COMPILE_TIMEOUT = 1800.0
+# Of a candidate in the model: seconds, and times what it takes with the default.
+LEAST_TIMEOUT, SLOWEST = 30.0, 8.0
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,9 @@ def model_judge(
         setup = NetworkSetup(device, (call,), computes_in=network.computes_in)
         compiler = stack.enter_context(Compiler(network, folder, 1, COMPILE_TIMEOUT, tries=2))
         runner = stack.enter_context(NetworkRunner(setup))
-        default = require_default(compiler.baseline()).executable
+        compiled_default = require_default(compiler.baseline())
+        compiler.timeout = max(LEAST_TIMEOUT, SLOWEST * compiled_default.seconds)
+        default = compiled_default.executable
         runner.check_comparable(default)
 
         def judge(index: int) -> Verdict:
@@ -115,9 +119,9 @@ def model_judge(
                 return Verdict(value=1.0)
             (compiled,) = compiler.compile([(f"{index:05d}", spec(index))])
             raise_if_killed(compiled, f"the model with candidate {index + 1}")
-            if compiled.kind != OK:
-                return Verdict(f"in the model, {compiled.reason}")
             try:
+                if compiled.kind != OK:
+                    return Verdict(f"in the model, {compiled.reason}")
                 runner.compare_outputs(compiled.executable, default)
                 gain = runner.measure_speedup(default, compiled.executable, seed)
             except NetworkFailed as failure:

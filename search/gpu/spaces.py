@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from ...core import InputError
+from ...core import NotTunableError
 from ..dispatch import Dispatch
 from ..emitted import EmittedConstraints
 from ..problem import Problem, Target
@@ -25,7 +25,7 @@ def gpu_spaces(
         extras: knobs that the compiler pins and that are set free, with their values.
 
     Raises:
-        InputError: the target has no floats of 8 bits, or others.
+        NotTunableError: the target has no floats of 8 bits, or others.
     """
     problem, target = dispatch.problem, dispatch.target
     _check_types(problem, target)
@@ -78,7 +78,7 @@ def _check_instruction(dispatch: Dispatch) -> None:
     """
     chosen, arch = ChosenConfig.parse(dispatch.default), dispatch.target.arch
     if chosen and chosen.mma.startswith("NV_MMA_SYNC") and arch in _WITHOUT_MMA_SYNC:
-        raise InputError(
+        raise NotTunableError(
             f"the compiler has no instruction of {arch} for products in "
             f"{dispatch.problem.inputs[0].dtype}, and crashes",
             "use f32, or Vulkan: --target vulkan-turing",
@@ -91,7 +91,7 @@ def _check_types(problem: Problem, target: Target) -> None:
     taken = {dtype for i in target.gpu.intrinsics for dtype in i.types if dtype.startswith("f8")}
     for operand in problem.operands:
         if operand.dtype.startswith("f8") and operand.dtype not in taken:
-            raise InputError(
+            raise NotTunableError(
                 f"{target.arch} has no {operand.dtype}, which {operand.name} is in",
                 f"use one of: {', '.join(sorted(taken))}" if taken else "use a wider type",
             )

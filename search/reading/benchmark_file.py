@@ -21,7 +21,8 @@ from .source import SHAPED
 
 _CASTS = {"amdgpu.fat_raw_buffer_cast", "memref.assume_alignment", "memref.cast"}
 _READ_ONLY = 1  # of hal.interface.binding.subspan's descriptor flags
-_TENSOR = re.compile(f"(?:tensor|memref){SHAPED}")
+# Not the type around it, of dumped sources: `dispatch.tensor<readonly:tensor<8x8xf32>>`.
+_TENSOR = re.compile(rf"(?:(?<!\.)tensor|memref){SHAPED}")
 
 
 def is_benchmark_file(module: ir.Module) -> bool:

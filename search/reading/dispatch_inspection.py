@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from iree.compiler import ir
@@ -33,6 +34,8 @@ from ..tiled_operands import has_tiled_operands
 from .benchmark_file import rebuild
 from .functions import choose
 
+# Of weights in an archive.
+_PARAMETER = re.compile(rb"\b(?:flow|stream)\.parameter\.named\b")
 # Of a model's ops, where one is expected: a model has hundreds.
 _NAMED = 3
 # What is compiled to see what a target's flags mean.
@@ -64,7 +67,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             if "f64" in _check_function(chosen.function, name):
                 flags = [*flags, KEEP_F64]
             _check_configurations(given.operation, name)
-    if not dumped and b"flow.parameter.named" in text:
+    if not dumped and _PARAMETER.search(text):
         raise InputError(
             f"{name} takes weights from an archive of parameters, which a dispatch cannot",
             "make them arguments of the function, or tune the whole: frontrunner tune-model "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +38,7 @@ def names(request: dict[str, Any]) -> tuple[str, ...]:
     """The public functions of the request's MLIR, in order; none of what is no such file."""
     with new_context():
         try:
-            found = _public(request["text"])
+            found, _ = _public(request["text"])
         except NotMlir:
             return ()
         return tuple(symbol(op) for _, op, _ in found if op is not None)
@@ -56,7 +55,7 @@ def choose(text: bytes, name: str, function: str | None) -> Chosen:
         InputError: there is no such function, or there are several.
         NotMlir: the file does not parse.
     """
-    found = _public(text)
+    found, wrong = _public(text)
     if found and found[0][1] is None:
         if function is not None:
             raise InputError(
@@ -83,8 +82,10 @@ def choose(text: bytes, name: str, function: str | None) -> Chosen:
                 f"{name} holds {there.count(function)} functions {function!r}",
                 "rename one, or put the parts into files of their own",
             )
+        unparsed = f"; a part does not parse: {wrong[0]}" if wrong else ""
         raise InputError(
-            f"{name} holds no function {function!r}", f"there are: {', '.join(there) or 'none'}"
+            f"{name} holds no function {function!r}{unparsed}",
+            f"there are: {', '.join(there) or 'none'}",
         )
     index = 0 if function is None else there.index(function)
     module, op, part = found[index]
@@ -129,37 +130,44 @@ def _references(text: str) -> set[str]:
     return {quoted or plain for quoted, plain in _REFERENCE.findall(text)}
 
 
-def _public(text: bytes) -> list[tuple[ir.Module, ir.Operation | None, bytes]]:
-    """Module, op and text of each public function; the op is None for a benchmark file."""
+def _public(text: bytes) -> tuple[list[tuple[ir.Module, ir.Operation | None, bytes]], list[str]]:
+    """Module, op and text of each public function; the op is None for a benchmark file.
+
+    Returns:
+        These, and why parts of the file do not parse.
+    """
     found: list[tuple[ir.Module, ir.Operation | None, bytes]] = []
-    for module, part in _parsed(text):
+    parsed, wrong = _parsed(text)
+    for module, part in parsed:
         if is_benchmark_file(module):
             found.append((module, None, part))
         for op in (o.operation for o in module.body.operations):
             public = "private" not in str(op.attributes.get("sym_visibility", ""))
             if op.name in _FUNCTIONS and public and not is_benchmark_file(module):
                 found.append((module, op, part))
-    return found
+    return found, wrong
 
 
-def _parsed(text: bytes) -> list[tuple[ir.Module, bytes]]:
-    """The module of a file, or those of its parts, with their text.
+def _parsed(text: bytes) -> tuple[list[tuple[ir.Module, bytes]], list[str]]:
+    """The module of a file, or those of its parts, with their text; and what is wrong with others.
 
     Raises:
         NotMlir: neither the file parses nor any part.
     """
     try:
-        return [(parse(text), text)]
+        return [(parse(text), text)], []
     except NotMlir:
         parts = [] if text.startswith(BYTECODE) else _SPLIT.split(text)
-        found = []
+        found, wrong = [], []
         for part in parts if len(parts) > 1 else []:
-            with suppress(NotMlir):  # parts of tests are often meant to be wrong
+            try:
                 if part.strip():
                     found.append((parse(part), part))
+            except NotMlir as error:  # parts of tests are often meant to be wrong
+                wrong.append(str(error))
         if not found:
             raise
-        return found
+        return found, wrong
 
 
 def _free_constants(function: ir.Operation) -> bool:

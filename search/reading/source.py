@@ -19,6 +19,7 @@ from ...core import (
     check_free_space,
     first_line,
     read_without_bom,
+    shorten,
 )
 from ..backend import backend_of
 from ..flags import target_flags, unknown_target
@@ -103,7 +104,8 @@ def read_in_child(
                 f"the compiler crashed while reading {name} ({first})", remedy
             ) from failure
         except RuntimeError as error:
-            raise InputError(f"cannot make out {name}: {error}", "please report it") from error
+            told = shorten(" ".join(str(error).split()))
+            raise InputError(f"cannot make out {name}: {told}", "please report it") from error
         except ChildTimeout as late:
             raise InputError(f"the compiler took over {timeout:.0f} s on {name}", remedy) from late
     return answer

@@ -21,7 +21,7 @@ from functools import partial
 
 import z3
 
-from ...core import InputError
+from ...core import NotTunableError
 from ..dispatch import Dispatch
 from ..kind import kind_of
 from ..problem import Dim, Problem, Target
@@ -50,7 +50,7 @@ def vulkan_spaces(dispatch: Dispatch) -> Mapping[str, Callable[[], Space]]:
     """By pipeline that can lower the dispatch: what makes its space.
 
     Raises:
-        InputError: the target's shaders have no values of the problem's types.
+        NotTunableError: the target's shaders have no values of the problem's types.
     """
     problem, target = dispatch.problem, dispatch.target
     _check_types(problem, target)
@@ -75,7 +75,7 @@ def _check_types(problem: Problem, target: Target) -> None:
     assert target.gpu is not None
     for operand in problem.operands:
         if operand.dtype not in target.gpu.types:
-            raise InputError(
+            raise NotTunableError(
                 f"{target.arch} has no {operand.dtype}, which {operand.name} is in",
                 f"use one of: {', '.join(target.gpu.types)}, or another profile",
             )

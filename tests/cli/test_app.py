@@ -60,7 +60,7 @@ def fails(monkeypatch):
 def test_every_command_has_the_shared_options(words, frontrunner):
     ran = frontrunner(*words, "--help")
     assert ran.code == 0
-    assert {"--json", "--seed", "--help"} <= set(ran.out.replace(",", " ").split())
+    assert {"--json", "--seed", "--max-bytes", "--help"} <= set(ran.out.replace(",", " ").split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -121,12 +121,16 @@ def test_all_of_a_space_that_is_drawn_from_are_refused(
     assert list(tmp_path.iterdir()) == [matmul]
 
 
-def test_no_space_is_no_error(frontrunner, tmp_path):
+def test_no_space_is_no_error(matmul, frontrunner, monkeypatch):
     """Attention on NVIDIA: the compiler says nothing about it, and neither do we."""
     attention = Path(__file__).parents[1] / "data" / "attention.mlir"
-    data = result(frontrunner("space", attention, "--target", "sm_80", "--limit", "5", "--json"))
+    ran = frontrunner("space", attention, "--target", "sm_80", "--limit", "5", "--json")
+    assert "there is no space: the compiler emits no constraints for it" in ran.err
+    data = result(ran)
     assert data["pipelines"] == {}
     assert data["candidates"] == []
+    monkeypatch.setattr("frontrunner.search.backend.build_spaces", lambda *_: ())
+    assert "nothing is known to tune of it on host" in frontrunner("space", matmul).err
 
 
 def test_gpu_counts(frontrunner):

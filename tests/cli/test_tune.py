@@ -61,6 +61,8 @@ class Loop:
         self.observers.append(observer)
         with_what = (keep_failures, keep_valid, stages, cluster, iree_flags)
         self.resumed.append((run_dir, budget, input, *with_what))
+        if self.interrupt:
+            raise self.interrupt
         return Result()
 
 
@@ -236,6 +238,9 @@ def test_interrupted(loop, frontrunner):
     again = ["--iree-flag=--iree-opt-level=O3", "--cluster", "local:2"]
     ran = frontrunner("tune", "mm.mlir", *again)
     assert f"tune --resume runs/mm-1 {' '.join(again)}; see" in ran.err
+    Path("runs/mm-1").mkdir(parents=True)
+    ran = frontrunner(*"tune --resume runs/mm-1 --minutes 2.5 --budget 1000000".split())
+    assert "with: frontrunner tune --budget 1000000 --minutes 2.5 --resume runs/mm-1; " in ran.err
 
 
 def test_what_is_to_be_given_again_is_quoted(loop, frontrunner):

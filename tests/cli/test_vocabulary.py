@@ -38,4 +38,8 @@ def test_what_commands_write_is_out():
 def test_defaults_are_told_in_one_way():
     """In brackets at the end, as click does where a value can say it."""
     for name, option in options():
-        assert "[default" not in (option.help or ""), (name, option.opts)
+        words = (option.help or "").rstrip(".")
+        assert "[default" not in words, (name, option.opts)
+        has_one = not option.is_flag and not option.required and option.default not in (None, ())
+        if has_one and isinstance(option.default, int | float | str | tuple):
+            assert option.show_default or words.endswith("]"), (name, option.opts)

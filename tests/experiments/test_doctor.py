@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from frontrunner.core import InputError
 from frontrunner.experiments import doctor
 from frontrunner.experiments.doctor import probe_device, probe_smoke, probe_tracking
 
@@ -34,6 +35,17 @@ def test_a_driver_that_hangs(monkeypatch):
 def test_a_driver_without_devices(monkeypatch):
     monkeypatch.setattr(doctor, "DEVICE_PROBE", "print('{\"names\": []}')")
     assert probe_device("cuda") == doctor.Probe("cuda", False, "no device found")
+
+
+def test_a_backend_of_another_package_that_cannot_be_used(monkeypatch):
+    def broken():
+        raise InputError("the backend 'mine' of a-package cannot be imported")
+
+    monkeypatch.setattr(doctor, "DEVICE_PROBE", 'print(\'{"names": ["a chip"]}\')')
+    monkeypatch.setattr(doctor, "known_backends", broken)
+    assert probe_device("cuda") == doctor.Probe(
+        "cuda", False, "the backend 'mine' of a-package cannot be imported"
+    )
 
 
 def test_a_runtime_that_is_not_installed(monkeypatch, tmp_path):
@@ -63,6 +75,8 @@ def test_the_seed_decides_the_inputs(monkeypatch):
     ("uri", "ok", "words"),
     [
         ("http://user:secret@tracking.invalid:5000", True, "tracking.invalid"),
+        ("mysql+pymysql://user:secret@/mlflow?unix_socket=/s", True, "(mysql+pymysql)"),
+        ("postgresql://user:sec[ret@host/secret", True, "(postgresql)"),
         ("sqlite:////no/such/folder/mlflow.db", False, "cannot be written"),
     ],
 )

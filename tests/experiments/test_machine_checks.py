@@ -95,6 +95,12 @@ def test_places_that_cannot_be_written_or_are_full(monkeypatch, tmp_path):
         "cannot be written: Read-only file system"
     ] * 2
 
+    def nowhere():
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr(machine_checks.tempfile, "gettempdir", nowhere)
+    assert [one.remedy for one in check_folders()] == ["go to another", "set TMPDIR to another"]
+
 
 def test_a_folder_that_would_be_made(tmp_path):
     assert nearest_folder(tmp_path / "a" / "b" / "c") == tmp_path

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from frontrunner.benchmarks.measuring import DROP_ROUNDS
 from frontrunner.benchmarks.measuring.outcome import OK, CompileOutcome
 from frontrunner.benchmarks.networks.profiling import DispatchTime
 from frontrunner.benchmarks.networks.runner import NetworkFailed, Speedup
@@ -335,6 +336,39 @@ def test_a_model_that_is_killed_is_no_fault_of_the_options(world: World) -> None
         world.tried(A)
     with pytest.raises(KilledError):
         world.finished(PLAIN, A)
+
+
+def test_executables_of_options_that_bring_nothing_are_removed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each may hold the model's weights."""
+    world.times, usual = {"a": 50.0}, world.make_one
+
+    def make_one(variant: OptionVariant) -> Base | InputError:
+        base = usual(variant)
+        assert isinstance(base, Base)
+        base.compiled.executable.touch()
+        return base
+
+    monkeypatch.setattr(world, "make_one", make_one)
+    world.tried(A, B)
+    assert ((world.folder / "a").exists(), (world.folder / "b").exists()) == (True, False)
+
+
+def test_a_model_that_is_killed_when_it_is_timed_for_longer_is_left_out(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.times = {"a": 50.0}
+    usual = world.measure_speedup
+
+    def measured(before: Path, after: Path, seed: int, rounds: int = 15) -> Speedup:
+        if rounds == DROP_ROUNDS:
+            raise KilledError("the model's process was killed by SIGKILL")
+        return usual(before, after, seed, rounds)
+
+    monkeypatch.setattr(world, "measure_speedup", measured)
+    found, kept = world.tried(A)
+    assert (kept, outcomes(found)) == ([], {"a": "the model's process was killed by SIGKILL"})
 
 
 def test_nothing_is_made_after_the_time_is_up(world: World) -> None:

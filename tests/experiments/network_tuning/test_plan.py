@@ -11,7 +11,7 @@ import pytest
 
 from frontrunner.benchmarks.libraries.peak import Peak
 from frontrunner.benchmarks.networks.profiling import DispatchTime
-from frontrunner.core import InputError
+from frontrunner.core import InputError, NotTunableError
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.network_tuning import plan as hot
@@ -94,6 +94,16 @@ def test_what_has_no_space_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [r.reason for r in made.rest] == [
         "nothing is known to tune of attention like it on host"
     ]
+
+    def refused(dispatch: Dispatch) -> bool:
+        if dispatch.problem.kind == "attention":
+            raise NotTunableError("znver4 has no f8E4M3FN, which q is in", "use a wider type")
+        return True
+
+    monkeypatch.setattr(hot, "has_space", refused)
+    made = plan({"a": 50.0, "e": 50.0})
+    assert [h.members for h in made.hot] == [("a",)]
+    assert [r.reason for r in made.rest] == ["znver4 has no f8E4M3FN, which q is in"]
 
 
 def test_equal_problems_are_one_and_the_most_promising_comes_first() -> None:
@@ -236,6 +246,11 @@ def test_a_killed_reader_is_no_reason_to_leave_a_dispatch_out(
         with pytest.raises(KilledError, match="killed by SIGKILL"):
             plan({"a": 10.0})
     assert len(asked) == 2
+
+
+def test_what_takes_no_time_is_no_part_of_it() -> None:
+    """Though a sum in another order is another one."""
+    assert hot._most({"a": 0.1, "b": 0.2, "c": 0.3, "z": 0.0}, 1.0) == ["c", "b", "a"]
 
 
 @pytest.mark.parametrize("times", [{}, {"a": 0.0}, {"s": 0.0}])

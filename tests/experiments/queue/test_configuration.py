@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 
@@ -10,7 +11,9 @@ from frontrunner.core import decode
 from frontrunner.experiments.queue import Configuration, make_queue
 from frontrunner.models import resolve_ranker
 from frontrunner.search import Dispatch
+from frontrunner.search.reading import read_dispatch
 
+DATA = Path(__file__).parents[2] / "data"
 DEFAULT = Configuration("A", {"vec_m": 8, "vec_n": 16, "peel": 1})
 
 
@@ -25,6 +28,12 @@ def test_only_what_differs_from_the_default_is_set_against_it() -> None:
     assert winner.describe(DEFAULT) == "vec_m 8 -> 4; as the default: vec_n 16, peel 1"
     other = Configuration("A", {"vec_m": 4, "vec_n": 8, "peel": 0})
     assert other.describe(DEFAULT) == "vec_m 8 -> 4, vec_n 16 -> 8, peel 1 -> 0"
+
+
+def test_of_types_that_the_target_lacks_there_is_no_default() -> None:
+    """Where a pipeline with a compiler of its own takes them."""
+    dispatch = read_dispatch(DATA / "matmul_i8.mlir", "vp_android_baseline_2022")
+    assert Configuration.of_default(dispatch) is None
 
 
 def test_another_pipeline_is_shown_whole_with_the_defaults_beside_it() -> None:

@@ -154,5 +154,5 @@ def test_a_round_goes_on_until_the_command_is_done(tmp_path):
     assert found.seconds > 0
 
 
-def test_all_commands_that_keep_something_are_ended():
+def test_commands_that_take_minutes_are_ended():
     assert set(TASKS) == {"tune", "tune-model", "record", "profile", "evaluate"}

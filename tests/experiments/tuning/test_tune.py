@@ -45,6 +45,7 @@ pytestmark = pytest.mark.usefixtures("brief", "warm")
 @pytest.fixture(autouse=True)
 def _store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    monkeypatch.chdir(tmp_path)  # where MLflow has the files of runs then
 
 
 @pytest.fixture

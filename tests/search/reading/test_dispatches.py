@@ -173,15 +173,23 @@ def test_problem_survives_a_round_trip(dispatch: Read) -> None:
         assert decode(Problem, json.loads(json.dumps(problem.to_dict()))) == problem
 
 
-@pytest.mark.parametrize("name", ["matmul", "conv_nhwc", "matmul_fused"])
-def test_reads_benchmark_files_that_the_compiler_dumped(
-    dispatch: Read, name: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("matmul", "benchmarks"),
+        ("conv_nhwc", "benchmarks"),
+        ("matmul_fused", "benchmarks"),
+        ("matmul", "sources"),
+    ],
+)
+def test_reads_files_that_the_compiler_dumped(
+    dispatch: Read, name: str, what: str, tmp_path: Path
 ) -> None:
     flags = dispatch(name).target.flags
-    dump = f"--iree-hal-dump-executable-benchmarks-to={tmp_path}"
+    dump = f"--iree-hal-dump-executable-{what}-to={tmp_path}"
     source = DATA / f"{name}.mlir"
     subprocess.run([COMPILER, str(source), *flags, dump, "-o", str(tmp_path / "x")], check=True)
-    (file,) = tmp_path.glob("*_benchmark.mlir")
+    (file,) = tmp_path.glob("*.mlir")
     dumped = read_dispatch(file)
     plain = dispatch(name)
     assert dumped.problem == plain.problem

@@ -73,6 +73,10 @@ def test_parts_that_do_not_parse_are_passed_over(write):
     path = write("not MLIR\n// -----\n" + PRODUCT.format(name="one", k=16))
     assert functions_of(path) == ()
     assert sizes(read_dispatch(path))["k"] == 16
+    with pytest.raises(
+        InputError, match=r"no function 'two'; a part does not parse: .*custom op 'not'"
+    ):
+        read_dispatch(path, function="two")
 
 
 def test_comments_are_no_ends_of_parts(write):
@@ -140,9 +144,10 @@ def test_files_with_one_function_cost_no_process(write, monkeypatch):
     assert functions_of(write(PRODUCT.format(name="one", k=16))) == ()
 
 
-def test_weights_in_an_archive(write):
+@pytest.mark.parametrize("dialect", ["flow", "stream"])
+def test_weights_in_an_archive(write, dialect):
     path = write(
-        'util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<16x8xf32>\n'
+        f'util.global private @w = #{dialect}.parameter.named<"model"::"w"> : tensor<16x8xf32>\n'
         + PRODUCT.format(name="one", k=16)
     )
     with pytest.raises(InputError, match="archive of parameters") as error:
