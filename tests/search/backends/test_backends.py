@@ -143,6 +143,11 @@ def test_a_backend_from_outside(compile_first: Callable[..., list[bytes]]) -> No
         ("cuda", "something else", None),
         ("rocm", "AMD Instinct MI300X", "mi300x"),
         ("rocm", "AMD Radeon RX 7900 XTX", "rx7900xtx"),
+        ("rocm", "AMD Radeon RX 7800 XT", "rx7800xt"),
+        ("rocm", "AMD Radeon RX 9070 XT", "rx9070xt"),
+        ("rocm", "AMD Radeon RX 9070", "rx9070"),
+        ("rocm", "AMD Radeon AI PRO R9700", "r9700"),
+        ("rocm", "AMD Radeon PRO W7900", "w7900"),
     ],
 )
 def test_a_chips_target_is_told_by_its_name(backend: str, chip: str, target: str | None) -> None:
