@@ -295,6 +295,15 @@ def test_more_than_one_batch(warnings, database):
     assert rows(database, "select count(*) from params") == [(150,)]
 
 
+def test_of_a_long_curve_what_changes_is_noted(warnings, database):
+    tracker = Tracker(warnings.append)
+    tracker.start("long", {})
+    for step, value in ((1, 3.0), (2, 3.0), (2001, 3.0), (2002, 2.0), (2003, 2.0), (2004, 1.0)):
+        tracker.log_metric("best_us", value, step)
+    noted = [(step, value) for _, value, _, step in tracker._run["metrics"]]
+    assert noted == [(1, 3.0), (2, 3.0), (2002, 2.0), (2004, 1.0)]
+
+
 @pytest.mark.slow
 def test_what_cannot_be_logged_does_not_hide_the_rest(tmp_path, warnings, database):
     tracker = Tracker(warnings.append)
