@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -256,10 +257,10 @@ def probe_tracking() -> Probe:
 
 def _host(uri: str) -> str:
     """What a URI may be told by: a password may stand in it, before the host or after."""
-    try:
-        return urlsplit(uri).hostname or uri.partition(":")[0]
-    except ValueError:
-        return uri.partition(":")[0]
+    host = None
+    with suppress(ValueError):
+        host = urlsplit(uri).hostname
+    return host or uri.partition(":")[0]
 
 
 def read_cpu() -> Cpu:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -172,10 +173,8 @@ class FuzzSession:
         outcome = Outcome(CRASHED, stage=READING, reason=one.reason)
         source, folder = read_limited(one.path), self._next_folder(outcome, one.target)
         options = (*target_flags(one.target), "--iree-codegen-add-tuner-attributes")
-        try:
+        with _writing(folder):
             write_crash(source, (*options, "-o", "module.vmfb"), one.reason, folder)
-        except OSError as error:
-            raise write_error(folder, error, _REMEDY) from error
         failure = Failure(Variant(source.decode(errors="replace")), one.target, outcome, self.seed)
         # Of each dispatch: signals alone do not tell crashes apart.
         key = (one.target, str(one.path), READING, one.reason)
@@ -205,14 +204,12 @@ class FuzzSession:
             variant = Variant(one.text, chosen.pipeline, chosen.knobs)
             config = one.render(index)
             spec = _spec(one.dispatch, config)
-        try:
+        with _writing(folder):
             if config is None:
                 write_emission_crash(one.dispatch, folder)
             else:
                 module = RunnableModule.of(one.dispatch)
                 Reproducer(module, spec, config, outcome, said, self.seed).write(folder)
-        except OSError as error:
-            raise write_error(folder, error, _REMEDY) from error
         failure = Failure(variant, one.target, outcome, seed=self.seed)
         before = Size.of(one.dispatch, len(one.dispatch.source) + len(spec), len(variant.knobs))
         self.found[key] = Found(folder, failure, before)
@@ -237,14 +234,25 @@ class FuzzSession:
         # What was found first is kept until what is left of it is there.
         beside = found.folder.with_name(f"{found.folder.name}.reduced")
         shutil.rmtree(beside, ignore_errors=True)
-        try:
+        with _writing(beside):
             reduced.write(beside)
-        except OSError as error:
-            raise write_error(beside, error, _REMEDY) from error
         shutil.rmtree(found.folder)
         beside.rename(found.folder)
         found.reduction, found.before = reduced, reduced.before
         write_index(self.out, self._tried(), self._shown(), self.seed)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """While a failure's folder is written.
+
+    Raises:
+        WorkError: it cannot be.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise write_error(folder, error, _REMEDY) from error
 
 
 def _spec(dispatch: Dispatch, config: str) -> str:
