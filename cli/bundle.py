@@ -10,6 +10,7 @@ import click
 from ..benchmarks.measuring import DEFAULT_BUDGET
 from .choices import (
     FILE,
+    device_option_of,
     extra_option,
     iree_flag_option,
     jobs_option,
@@ -20,7 +21,6 @@ from .choices import (
     ranker_option,
     target_option,
 )
-from .completing import complete_devices
 from .files import check_new_file, check_new_folder, check_replaceable
 from .output import GOES_ON, Interrupted, Output, shared_options
 from .several import function_option
@@ -110,13 +110,8 @@ def pack(
 
 @command.command("run")
 @click.argument("file", metavar="FILE", type=FILE)
-@click.option(
-    "--device",
-    "devices",
-    multiple=True,
-    metavar="URI",
-    shell_complete=complete_devices,
-    help="Measure on this device; may be repeated [the usual one of the bundle's target].",
+@device_option_of(
+    "Measure on this device; may be repeated [the usual one of the bundle's target].",
 )
 @click.option(
     "--out",

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from .choices import FOLDER, jobs_option
-from .completing import complete_devices, complete_targets
+from .choices import FOLDER, device_option_of, jobs_option
+from .completing import complete_targets
 from .files import check_new_file, check_writable
 from .output import GOES_ON, Interrupted, Output, shared_options
 
@@ -35,13 +35,8 @@ from .output import GOES_ON, Interrupted, Output, shared_options
     metavar="DIR",
     help="Where recordings are kept, and added to [FILE with the ending .recordings].",
 )
-@click.option(
-    "--device",
-    "devices",
-    multiple=True,
-    metavar="URI",
-    shell_complete=complete_devices,
-    help="Measure on this device, local-task or local-sync; may be repeated [local-task].",
+@device_option_of(
+    "Measure on this device, local-task or local-sync; may be repeated [local-task].",
 )
 @click.option(
     "--target",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from ..benchmarks.measuring import POOL_SIZE
 from .completing import complete_devices, complete_extras, complete_rankers, complete_targets
-from .output import Interrupted, UsageError
+from .output import Function, Interrupted, UsageError
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -52,13 +52,22 @@ target_option = click.option(
     shell_complete=complete_targets,
     help=f"{TARGETS}.",
 )
-device_option = click.option(
-    "--device",
-    "devices",
-    multiple=True,
-    metavar="URI",
-    shell_complete=complete_devices,
-    help="Measure on this device; may be repeated [local-task for CPUs; cuda, hip or vulkan for "
+
+
+def device_option_of(words: str) -> Callable[[Function], Function]:
+    """`--device`, which may be repeated; `words` is its help."""
+    return click.option(
+        "--device",
+        "devices",
+        multiple=True,
+        metavar="URI",
+        shell_complete=complete_devices,
+        help=words,
+    )
+
+
+device_option = device_option_of(
+    "Measure on this device; may be repeated [local-task for CPUs; cuda, hip or vulkan for "
     "GPUs; of a cluster, all of the commonest kind].",
 )
 default_specs_option = click.option(

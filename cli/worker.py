@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from .completing import complete_devices
+from .choices import device_option_of
 from .output import Output, shared_options
 
 
@@ -17,14 +17,7 @@ from .output import Output, shared_options
     flag_value="127.0.0.1:8786",
     help="Serve a scheduler here, at 127.0.0.1:8786 without a value, and work for it.",
 )
-@click.option(
-    "--device",
-    "devices",
-    multiple=True,
-    metavar="URI",
-    shell_complete=complete_devices,
-    help="Offer this device; may be repeated [none].",
-)
+@device_option_of("Offer this device; may be repeated [none].")
 @click.option(
     "--jobs",
     "--compile",

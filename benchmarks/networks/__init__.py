@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .dims import dims_beside, read_dims, sized_inputs, unnamed_dim
     from .inputs import FunctionCall, check_calls, prepare_call, shape_of
     from .kernel import NetworkSetup
+    from .limits import COMPILE_TIMEOUT, TIMEOUT_RATIO, compile_limit
     from .profiling import (
         DispatchTime,
         durations_ns,
@@ -23,7 +24,9 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "COMPILE_TIMEOUT",
     "INPUTS_HINT",
+    "TIMEOUT_RATIO",
     "Archives",
     "DispatchTime",
     "FunctionCall",
@@ -34,6 +37,7 @@ __all__ = [
     "Speedup",
     "check_archives",
     "check_calls",
+    "compile_limit",
     "dims_beside",
     "durations_ns",
     "fastest_times",

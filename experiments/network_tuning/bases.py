@@ -17,7 +17,15 @@ from ...benchmarks.measuring import (
     OK,
     CompileOutcome,
 )
-from ...benchmarks.networks import DispatchTime, NetworkFailed, NetworkRunner, time_alone
+from ...benchmarks.networks import (
+    COMPILE_TIMEOUT,
+    TIMEOUT_RATIO,
+    DispatchTime,
+    NetworkFailed,
+    NetworkRunner,
+    compile_limit,
+    time_alone,
+)
 from ...core import (
     Child,
     ChildPool,
@@ -33,10 +41,6 @@ from .options import NetworkOptions
 from .plan import OTHERS
 from .variants import NO_CHANGE, PLAIN, OptionVariant, TriedVariants, VariantOutcome, named
 
-COMPILE_TIMEOUT, LEAST_TIMEOUT = 1800.0, 30.0
-# A model may take so many times as long to compile as by default: candidates unroll more than the
-# compiler does, so that 3 to 4 times (RegNet, two at a time) is usual.
-TIMEOUT_RATIO = 8.0
 # With other options and nothing else: 1.2 to 2.1 times (two at a time; Swin, EfficientNet). More at
 # a time may share cores that the model had for itself, and have as long as candidates.
 VARIANT_RATIO = 4.0
@@ -66,7 +70,7 @@ class Base:
     @property
     def timeout(self) -> float:
         """Variants of the model compile as long as it does, or they hang."""
-        return max(LEAST_TIMEOUT, TIMEOUT_RATIO * self.compiled.seconds)
+        return compile_limit(self.compiled.seconds)
 
     @property
     def merit(self) -> float:
@@ -121,7 +125,7 @@ class BaseMaker:
         """
         given = self.options
         ratio = VARIANT_RATIO if min(len(variants), self.at_a_time) <= 2 else TIMEOUT_RATIO
-        timeout = max(LEAST_TIMEOUT, ratio * plain.compiled.seconds)
+        timeout = compile_limit(plain.compiled.seconds, ratio)
         # Ctrl-C ends readers and compilers, and with them the threads that wait for their answers.
         with ExitStack() as compilers, ChildPool(NETWORK_READER, self.at_a_time) as readers:
 

@@ -15,15 +15,18 @@ from pathlib import Path
 
 from ...benchmarks.compiling import Compiler, raise_if_killed, require_default
 from ...benchmarks.measuring import BASELINE, CHANGED, OK
-from ...benchmarks.networks import NetworkFailed, NetworkRunner, NetworkSetup, prepare_call
+from ...benchmarks.networks import (
+    COMPILE_TIMEOUT,
+    NetworkFailed,
+    NetworkRunner,
+    NetworkSetup,
+    compile_limit,
+    prepare_call,
+)
 from ...core import ChildTimeout, InputError, KilledError, run_tool, shorten
 from ...search import Target
 from ...search.reading import Network, read_network
 from .stages import DEFAULT, SPEC, VMFB, Stage
-
-COMPILE_TIMEOUT = 1800.0
-# Of a candidate in the model: seconds, and times what it takes with the default.
-LEAST_TIMEOUT, SLOWEST = 30.0, 8.0
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ def model_judge(
         compiler = stack.enter_context(Compiler(network, folder, 1, COMPILE_TIMEOUT, tries=2))
         runner = stack.enter_context(NetworkRunner(setup))
         compiled_default = require_default(compiler.baseline())
-        compiler.timeout = max(LEAST_TIMEOUT, SLOWEST * compiled_default.seconds)
+        compiler.timeout = compile_limit(compiled_default.seconds)
         default = compiled_default.executable
         runner.check_comparable(default)
 
