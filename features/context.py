@@ -60,7 +60,8 @@ def fused_ops(view: View) -> float:
 @theme.feature
 def input_bytes(view: View) -> float:
     """Bytes per input element: how many fit in a vector."""
-    return float(max((o.bytes_per_element for o in view.slots["lhs"]), default=0))
+    operands = view.slots["lhs"] or view.slots["rhs"]
+    return float(max((o.bytes_per_element for o in operands), default=0))
 
 
 @theme.feature

@@ -26,6 +26,7 @@ PREDICTOR = Path(__file__).with_name("data") / "cpu.predictor"
 # Features that are the same for all candidates of a machine, and tell machines apart.
 MACHINE = ("target_vector_log2", "target_registers_log2", "target_l2_log2")
 _LABEL = re.compile(r"[1-9][0-9]{0,8}B-[1-9][0-9]{0,8}-[1-9][0-9]{0,8}K")
+_ALL_MACHINES = ""
 # Each is asked for every candidate, and there are not many kinds of CPUs.
 _MOST_MACHINES = 64
 PREDICTED, SHIPPED = "predictor", "shipped predictor"
@@ -34,9 +35,10 @@ PREDICTED, SHIPPED = "predictor", "shipped predictor"
 class CpuRanker(Ranker):
     """Orders by predictors of several machines; those of machines like the target count most.
 
-    Each kind of machine that is trained on has a predictor of its own. A predictor counts half as
-    much for each doubling by which its machine's vector width, number of vector registers or L2
-    cache differs from the target's. Trained, it has predictors of its own in place of those that
+    Each kind of machine that is trained on has a predictor of its own, and where there are several,
+    all of them have one together. A predictor counts half as much for each doubling by which its
+    machine's vector width, number of vector registers or L2 cache differs from the target's; that
+    of all machines counts in full. Trained, it has predictors of its own in place of those that
     come with the package.
     """
 
@@ -62,18 +64,20 @@ class CpuRanker(Ranker):
         problems = np.asarray(groups)
         machines = [frame[name].to_numpy() for name in MACHINE]
         kinds = {
-            kind: rows
+            _label(kind): rows
             for kind, rows in pd.Series(np.arange(len(frame))).groupby(machines).groups.items()
             if frame[TIME_COLUMN].iloc[rows].notna().any()
         }
+        if len(kinds) > 1:
+            kinds[_ALL_MACHINES] = pd.Index(np.arange(len(frame)))
         self.catalogue_ = CPU
         self.learned_ = {}
         if self.prior == 1:  # what it learned would not be asked
             return self
-        for number, (kind, rows) in enumerate(kinds.items()):
+        for number, (machine, rows) in enumerate(kinds.items()):
             learner = LightGBMRanker(seed=self.seed)
             learner.on_progress = partial(self._tell, number, len(kinds))
-            self.learned_[_label(kind)] = learner.fit(frame.iloc[rows], problems[rows])
+            self.learned_[machine] = learner.fit(frame.iloc[rows], problems[rows])
             del learner.on_progress
         return self
 
@@ -113,7 +117,7 @@ class CpuRanker(Ranker):
     @property
     def parts(self) -> Mapping[str, LightGBMRanker]:
         return {
-            f"{kind} {machine}".rstrip(): part
+            f"{kind} {machine or 'all machines'}": part
             for kind, (_, found) in self._predictors().items()
             for machine, part in found.items()
         }
@@ -130,7 +134,6 @@ class CpuRanker(Ranker):
             )
         machines = defaultdict[str, dict[str, bytes]](dict)
         for path, data in payload.items():
-            # Older files hold one predictor, of all machines, and no folder for it.
             machine, _, name = path.rpartition("/")
             machines[machine][name] = data
         if len(machines) > _MOST_MACHINES:
@@ -141,7 +144,7 @@ class CpuRanker(Ranker):
             self.learned_ = {}
         for machine, pieces in machines.items():
             # Anyone may have written it, and it is shown.
-            if machine and not _LABEL.fullmatch(machine):
+            if machine != _ALL_MACHINES and not _LABEL.fullmatch(machine):
                 raise InputError("what was learned is damaged (it tells of no machine)")
             learner = LightGBMRanker(seed=self.seed)
             learner.catalogue_ = self.catalogue_
@@ -188,8 +191,8 @@ def _label(machine: Any) -> str:
 
 def _distance(label: str, targets: Scores) -> Scores:
     """In how many doublings each target differs from the machine that a label names."""
-    if not label:
-        return np.zeros(len(targets))  # what an older file learned of all machines
+    if label == _ALL_MACHINES:
+        return np.zeros(len(targets))
     vector, registers, l2 = map(int, re.findall("[0-9]+", label))
     apart = np.abs(targets - np.log2([vector, registers, l2 << 10]))
     doublings: Scores = np.nansum(apart, axis=1)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import frontrunner
+from frontrunner.core import InputError
 from frontrunner.experiments.learning import read_cases
 from frontrunner.experiments.network_tuning import runs as network_runs
 from frontrunner.experiments.profiling.log import ProfileLog
@@ -61,6 +62,11 @@ def test_predictors_score_as_they_did(name):
     (case,) = read_cases([Path("recordings/matvec.parquet")])
     due = json.loads(Path("scores.json").read_text())[name]
     assert load(Path(f"{name}.predictor")).score(case.features).tolist() == due
+
+
+def test_a_predictor_of_other_features_is_refused():
+    with pytest.raises(InputError, match="on version 1, and this frontrunner has 2"):
+        load(Path("version1.predictor"))
 
 
 @pytest.mark.parametrize("name", ["lightgbm_splits", "forest_splits"])

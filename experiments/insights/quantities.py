@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -31,13 +32,11 @@ class Quantity:
 
 
 def _tile(level: str, *roles: str) -> Callable[[CpuView], Column]:
-    """Points of a tile along loops of some roles."""
+    """Points of a tile along loops that have one of these roles in the problem."""
 
     def points(view: CpuView) -> Column:
-        found = view.constant(1)
-        for role in roles:
-            found = found * view.by_role[level, role]
-        return found
+        dims = zip(view.tiles[level], view.problem.dims, strict=True)
+        return math.prod((t for t, d in dims if d.role in roles), start=view.constant(1))
 
     return points
 

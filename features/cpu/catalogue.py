@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from .. import context as problems
 from ..registry import Catalogue, collect
-from . import access, context, memory, parallel, quantization, registers, shape
-from .view import CpuView
+from . import access, context, cost, memory, parallel, quantization, registers, shape
+from .cost_view import CostView
 
-_MODULES = (shape, quantization, registers, memory, access, parallel, problems, context)
+_MODULES = (shape, quantization, registers, memory, access, parallel, cost, problems, context)
 
 # What tells the innermost tile of a workgroup, but not how many such tiles there are, and where.
 _REGISTER_TILE = (
@@ -18,4 +18,4 @@ _REGISTER_TILE = (
 
 _FEATURES = collect(module.theme for module in _MODULES)
 
-CPU = Catalogue("cpu", 1, CpuView, _FEATURES, "CPUs", _REGISTER_TILE)
+CPU = Catalogue("cpu", 2, CostView, _FEATURES, "CPUs", _REGISTER_TILE)

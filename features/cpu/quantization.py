@@ -61,8 +61,8 @@ def partial(view: CpuView) -> Column:
 
 @theme.feature
 def partial_inner(view: CpuView) -> Column:
-    """The share of the output's contiguous dim outside full vector tiles: whole vectors lost."""
-    loop = view.inner_loop(view.problem.output)
+    """The share of the vectors' own dim outside full vector tiles: whole vectors are lost."""
+    loop = view.vector_loop
     if loop is None:
         return view.constant(0)
     return 1 - view.vec_counts[loop][1] / view.sizes[loop]
@@ -70,9 +70,10 @@ def partial_inner(view: CpuView) -> Column:
 
 @theme.feature
 def peel(view: CpuView) -> Column:
-    """1 where remainders are peeled into loops of their own: the main loop stays clean."""
+    """1 where remainders are peeled into loops of their own, or none is: the main loop is clean."""
+    clean = ragged_loops(view) == 0
     value = view.knob("peel")
-    return view.constant(0) if value is None else (value > 0).astype(np.float64)
+    return np.asarray(clean if value is None else clean | (value > 0), dtype=np.float64)
 
 
 @theme.feature
@@ -98,7 +99,7 @@ def ragged_loops(view: CpuView) -> Column:
 
 def _waste(view: CpuView, level: str, role: str | None = None) -> Column:
     ratio = view.constant(1)
-    for value, dim in zip(view.padding[level], view.problem.dims, strict=True):
+    for value, dim in zip(view.padding[level], view.dims, strict=True):
         if role is None or dim.role == role:
             ratio = ratio * value
     return ratio - 1
@@ -106,7 +107,7 @@ def _waste(view: CpuView, level: str, role: str | None = None) -> Column:
 
 def _partial(view: CpuView, role: str | None = None) -> Column:
     share = view.constant(1)
-    for (_, full), dim in zip(view.vec_counts, view.problem.dims, strict=True):
+    for (_, full), dim in zip(view.vec_counts, view.dims, strict=True):
         if role is None or dim.role == role:
             share = share * full / dim.size
     return 1 - share

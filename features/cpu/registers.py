@@ -71,13 +71,13 @@ def vector_ops_log2(view: CpuView) -> Column:
 @theme.each("inner_vectors_{}", SLOTS)
 def inner_vectors(view: CpuView, slot: str) -> Column:
     """log2 of the {}'s contiguous vector tile over a native vector: 0 is exactly one vector."""
-    return np.log2(_inner_bytes(view, slot) / view.vector_bytes)
+    return np.log2(_lane_bytes(view, slot) / view.vector_bytes)
 
 
 @theme.each("lane_fill_{}", SLOTS)
 def lane_fill(view: CpuView, slot: str) -> Column:
     """The share of lanes used by the {}'s contiguous vector tile: 1 is whole native vectors."""
-    tile = _inner_bytes(view, slot)
+    tile = _lane_bytes(view, slot)
     lanes: Column = np.ceil(tile / view.vector_bytes) * view.vector_bytes
     return tile / lanes
 
@@ -85,7 +85,7 @@ def lane_fill(view: CpuView, slot: str) -> Column:
 @theme.each("native_{}", SLOTS)
 def native(view: CpuView, slot: str) -> Column:
     """1 where the {}'s contiguous vector tile is a multiple of a native vector: no odd shuffles."""
-    return np.asarray(_inner_bytes(view, slot) % view.vector_bytes == 0, dtype=np.float64)
+    return np.asarray(_lane_bytes(view, slot) % view.vector_bytes == 0, dtype=np.float64)
 
 
 @theme.feature
@@ -108,7 +108,7 @@ def _used_once(view: CpuView, operand: Operand) -> bool:
     return loops <= {loop for terms in operand.index for loop, _ in terms}
 
 
-def _inner_bytes(view: CpuView, slot: str) -> Column:
+def _lane_bytes(view: CpuView, slot: str) -> Column:
     """The least of the slot's operands: the worst served one sets the pace."""
-    columns = [view.inner_bytes(operand) for operand in view.slots[slot]]
+    columns = [view.lane_bytes(operand) for operand in view.slots[slot]]
     return reduce(np.minimum, columns) if columns else view.constant(view.vector_bytes)

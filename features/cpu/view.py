@@ -12,13 +12,18 @@ Tiles come in nested levels. Every level has a tile for every loop:
 
 `panel` is what the innermost reduction loop streams through while the accumulators stay in
 registers, and `step` is what one of its (unrolled) multiply-adds needs at the same moment.
+
+Loops and operands are named by what vectors do with them, so that ops that are vectorized alike
+look alike. The loop whose points share a vector has the role `n`, and all other parallel ones that
+are not a batch have `m`. `rhs` is each input that a vector walks over, and `lhs` is each of which
+single elements are broadcast. Attention, which is two products, is as its problem has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -31,6 +36,46 @@ LEVELS = ("dist", "cache", "panel", "vec", "step")
 @dataclass(frozen=True, eq=False)
 class CpuView(View):
     """Candidates of one CPU problem; a missing (or zero) tile is as large as the enclosing one."""
+
+    @cached_property
+    def vector_loop(self) -> int | None:
+        """The loop whose points share a vector; None where the output is a single element."""
+        problem = self.problem
+        long = [i for i, d in enumerate(problem.dims) if d.size > 1]
+        if kind_of(problem).has_window and not dict(problem.traits).get("depthwise"):
+            # Convolutions are brought into a layout that has channels innermost.
+            channels = [i for i in long if problem.dims[i].role == "n"]
+            if channels:
+                return channels[-1]
+        for terms in reversed(problem.output.index):
+            if unit := [loop for loop, stride in terms if stride == 1 and loop in long]:
+                return unit[-1]
+        return None
+
+    def has_vectors(self, operand: Operand) -> bool:
+        """Whether points that share a vector read (or write) different elements of an operand."""
+        return any(loop == self.vector_loop for terms in operand.index for loop, _ in terms)
+
+    @cached_property
+    def dims(self) -> tuple[Dim, ...]:
+        """The problem's loops, with the roles that they have for vectors."""
+        if self.vector_loop is None or kind_of(self.problem).chained:
+            return self.problem.dims
+        dims = [replace(d, role="m") if d.role == "n" else d for d in self.problem.dims]
+        dims[self.vector_loop] = replace(dims[self.vector_loop], role="n")
+        return tuple(dims)
+
+    @cached_property
+    def slots(self) -> dict[str, tuple[Operand, ...]]:
+        """By slot: inputs that are broadcast, inputs that vectors walk over, and the output."""
+        if self.vector_loop is None or kind_of(self.problem).chained:
+            return super().slots
+        inputs = [o for o in self.problem.inputs if o.index]
+        return {
+            "lhs": tuple(o for o in inputs if not self.has_vectors(o)),
+            "rhs": tuple(o for o in inputs if self.has_vectors(o)),
+            "out": (self.problem.output,),
+        }
 
     def _tile(self, level: str, dim: Dim, enclosing: Column) -> Column:
         tile = self.knob(f"{level}_{dim.name}")
@@ -117,6 +162,15 @@ class CpuView(View):
         tile = self.constant(1) if loop is None else self.tiles["vec"][loop]
         return tile * operand.bytes_per_element
 
+    def lane_bytes(self, operand: Operand) -> Column:
+        """Bytes of the sums that elements side by side in the operand's vector tile go into.
+
+        Of what is broadcast, the bytes of contiguous elements.
+        """
+        if self.vector_loop is None or not self.has_vectors(operand):
+            return self.inner_bytes(operand)
+        return self.tiles["vec"][self.vector_loop] * self.problem.sum_bytes
+
     @cached_property
     def vector_bytes(self) -> int:
         return max(self.target.vector_bytes, 1)
@@ -191,11 +245,10 @@ class CpuView(View):
     @cached_property
     def loads(self) -> tuple[Column, Column]:
         """Per reduction step: vectors loaded, and single elements broadcast."""
-        inner = self.inner_loop(self.problem.output)
         vectors, broadcasts = self.constant(0), self.constant(0)
         for operand in (*self.slots["lhs"], *self.slots["rhs"]):
             elements = self._product(self.extents["step", operand])
-            if any(p == inner for e in operand.index for p, _ in e):
+            if self.has_vectors(operand):
                 size = operand.bytes_per_element
                 vectors = vectors + np.ceil(elements * size / self.vector_bytes)
             else:
@@ -206,24 +259,25 @@ class CpuView(View):
 
     @cached_property
     def _inner_tile(self) -> Column:
-        return self.inner_bytes(self.problem.output) / self.problem.output.bytes_per_element
+        loop = self.vector_loop
+        return self.constant(1) if loop is None else self.tiles["vec"][loop]
 
     @cached_property
     def _inner_vectors(self) -> Column:
-        return np.ceil(self.inner_bytes(self.problem.output) / self.vector_bytes)
+        return np.ceil(self.lane_bytes(self.problem.output) / self.vector_bytes)
 
     def _loops(self, level: str) -> list[tuple[Column, Dim]]:
-        return list(zip(self.tiles[level], self.problem.dims, strict=True))
+        return list(zip(self.tiles[level], self.dims, strict=True))
 
     def _product(self, columns: Iterable[Column]) -> Column:
-        result = self.constant(1)
-        for column in columns:
-            result = result * column
-        return result
+        factors = list(columns)
+        return reduce(np.multiply, factors) if factors else self.constant(1)
 
-    def _extent(self, tiles: tuple[Column, ...], expr: tuple[tuple[int, int], ...]) -> Column:
+    def _extent(self, tiles: Sequence[Column], terms: tuple[tuple[int, int], ...]) -> Column:
+        if len(terms) == 1 and terms[0][1] == 1:  # as of most dims
+            return tiles[terms[0][0]]
         result = self.constant(1)
-        for loop, stride in expr:
+        for loop, stride in terms:
             result = result + stride * (tiles[loop] - 1)
         return result
 

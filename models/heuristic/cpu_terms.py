@@ -55,48 +55,13 @@ CPU_TERMS = (
         lambda pressure: np.minimum(excess(pressure, 1.0), 2.0),
     ),
     PenaltyTerm(
-        "idle_registers",
+        "core_cycles",
         1.0,
-        "a register tile that leaves half the file empty gives away reuse",
-        ("register_pressure",),
-        lambda pressure: shortfall(np.log2(pressure), -1.0) / 4,
-    ),
-    PenaltyTerm(
-        "loads",
-        1.0,
-        "above one load per two multiply-adds the load ports limit, not the arithmetic",
-        ("loads_per_fma",),
-        lambda ratio: np.minimum(excess(ratio, 0.5), 2.0),
-    ),
-    PenaltyTerm(
-        "latency",
-        0.3,
-        "fewer than eight independent accumulators leave multiply-adds waiting for each other",
-        ("independent_chains_log2",),
-        lambda chains: shortfall(chains, 3.0),
+        "empty lanes, loads, shuffles, sums that wait and short loops take longer than arithmetic",
+        ("core_cycles_log2",),
+        lambda factor: factor,
     ),
     # Vectors ------------------------------------------------------------------------------------
-    PenaltyTerm(
-        "empty_lanes",
-        2.0,
-        "lanes that the output's contiguous tile leaves empty do nothing",
-        ("lane_fill_out",),
-        lambda fill: 1 - fill,
-    ),
-    PenaltyTerm(
-        "odd_vectors",
-        0.5,
-        "a contiguous tile that is no multiple of the native vector is split with shuffles",
-        ("native_out",),
-        lambda native: 1 - native,
-    ),
-    PenaltyTerm(
-        "narrow_rhs",
-        0.5,
-        "the rhs is best loaded in native vectors too",
-        ("lane_fill_rhs",),
-        lambda fill: 1 - fill,
-    ),
     PenaltyTerm(
         "remainders",
         2.0,
@@ -157,13 +122,6 @@ CPU_TERMS = (
     ),
     # Memory -------------------------------------------------------------------------------------
     PenaltyTerm(
-        "short_rhs_runs",
-        0.4,
-        "short jumps through far rows waste pages and prefetches (256 B of every 8 KiB: 4x slower)",
-        ("run_dist_rhs", "rhs_row_share"),
-        lambda run, share: shortfall(run, 12.0) * (share < 1),
-    ),
-    PenaltyTerm(
         "conflicts",
         0.1,
         "rows a large power of two apart evict each other before they are used again",
@@ -184,13 +142,6 @@ CPU_TERMS = (
         ("cache_rhs_l2",),
         lambda fill: excess(fill, -1.0),
     ),
-    PenaltyTerm(
-        "traffic",
-        0.3,
-        "what workgroups fetch more than once loads the memory that all cores share",
-        ("traffic_dist_log2",),
-        lambda factor: factor,
-    ),
     # Code ---------------------------------------------------------------------------------------
     PenaltyTerm(
         "code_size",
@@ -198,12 +149,5 @@ CPU_TERMS = (
         "more than 256 unrolled vector operations miss in the instruction cache",
         ("code_size_log2",),
         lambda size: excess(size, 8.0),
-    ),
-    PenaltyTerm(
-        "loop_overhead",
-        0.15,
-        "with few vector operations between branches, loop and address arithmetic show",
-        ("vector_ops_log2",),
-        lambda ops: shortfall(ops, 5.0),
     ),
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from frontrunner.features import extract
 from frontrunner.features.cpu import CpuView
+from frontrunner.search.problem import Dim, Operand, Problem
 
 
 def one(samples, problem, **knobs):
@@ -73,6 +75,15 @@ def skinny(samples):
         ("size_k_log2", 11),
         ("kind_contraction", 1),
         ("target_cores_log2", 3),
+        ("executed_ops_log2", 0),
+        ("transposed_per_op", 0),
+        # 64 multiply-adds, two in a cycle, and 5 cycles for the loops around; 40 loads take less.
+        ("core_cycles_log2", math.log2((32 + 5) / 32)),
+        # L1 holds 512 lines, and the panel of 656 is more: all of it is fetched again in each of
+        # 2 x 8 x 4 x 4 iterations around it. There are 270336 lines in all.
+        ("l1_lines_log2", math.log2(8 * 2 * 8 * 4 * 4 * (128 + 512 + 16) / 270336)),
+        # L2 holds 16384: a row of cache tiles (4096 + 16384 + 256) is fetched for each of two.
+        ("l2_lines_log2", math.log2(8 * 2 * (4096 + 16384 + 256) / 270336)),
     ],
 )
 def test_of_a_matmul(skinny, name, expected):
@@ -176,4 +187,56 @@ def test_a_transposed_rhs_is_contiguous_along_the_reduction(samples):
     assert row["run_vec_rhs"] == 3  # four f16
     assert row["run_cache_rhs"] == 9
     assert row["rhs_inner_is_k"] == 1
-    assert row["lane_fill_rhs"] == pytest.approx(8 / 64)
+    # It is brought into rows of 16 f32, by as many elements as there are for a step's 4 x 16 sums.
+    assert row["lane_fill_rhs"] == 1
+    assert row["transposed_per_op"] == pytest.approx(4 * 16 / (4 * 16 * 4))
+    # 64 elements in 4 vectors of 16, with 4 shuffles each; 16 multiply-adds take 8 cycles.
+    assert row["core_cycles_log2"] == pytest.approx(math.log2((16 + 5) / 8))
+
+
+def test_all_that_fits_is_fetched_once(samples):
+    row = one(samples, samples.matmul(16, 16, 16), vec_m=4, vec_n=16, vec_k=1)
+    assert row["l1_lines_log2"] == 0
+    assert row["l2_lines_log2"] == 0
+
+
+def test_sums_that_wait_for_each_other(samples):
+    row = one(samples, samples.SKINNY, vec_m=1, vec_n=16, vec_k=8)
+    # Eight multiply-adds into one register, four cycles each, where two could be done in each.
+    assert row["core_cycles_log2"] == pytest.approx(math.log2((32 + 5) / 4))
+
+
+def test_what_is_spilled_is_stored_and_loaded(samples):
+    row = one(samples, samples.SKINNY, vec_m=32, vec_n=32, vec_k=1)
+    # 64 accumulators, a vector of the rhs and a broadcast element, of 32 registers: 34 are stored.
+    # They are loaded again, twice, beside 2 vectors, 32 elements, and 64 sums once per 2048 steps.
+    loads = 2 + 32 + 2 * 34 + 2 * 64 / 2048
+    assert row["core_cycles_log2"] == pytest.approx(math.log2((loads / 2 + 5) / 32))
+
+
+def test_roles_are_what_loops_are_to_vectors(samples):
+    dims = (Dim("d0", 64, "m", True), Dim("d1", 32, "n", True), Dim("d2", 48, "n", True))
+    columns = Operand("in0", "f32", (((0, 1),), ((1, 1),), ((2, 1),)))
+    factors = Operand("in1", "f32", (((1, 1),),))
+    output = Operand("out", "f32", (((1, 1),), ((2, 1),), ((0, 1),)), output=True)
+    problem = Problem("generic", "linalg.generic", dims, (columns, factors, output))
+    tiles = {"vec_d0": 16, "vec_d1": 2, "vec_d2": 4}
+    view = CpuView(problem, samples.TARGET, pd.DataFrame([tiles]))
+    assert [d.role for d in view.dims] == ["n", "m", "m"]
+    assert view.slots == {"lhs": (factors,), "rhs": (columns,), "out": (output,)}
+    assert view.by_role["vec", "n"][0] == 16
+    assert view.loads == (2 * 4, 2)
+    row = one(samples, problem, **tiles)
+    assert row["transposed_per_op"] == 1  # vectors of rows, which the input has as columns
+
+
+def test_vectors_of_a_convolution_are_along_channels(samples):
+    problem = samples.conv(28, 64, 128)
+    image, weights = problem.inputs
+    channels_first = Operand(
+        "out", "f32", tuple(problem.output.index[i] for i in (0, 3, 1, 2)), output=True
+    )
+    problem = replace(problem, operands=(image, weights, channels_first))
+    view = CpuView(problem, samples.TARGET, pd.DataFrame([{"vec_oc": 32}]))
+    assert problem.dims[view.vector_loop].name == "oc"
+    assert view.slots["rhs"] == (weights,)

@@ -11,11 +11,12 @@ from frontrunner.features.gpu import GPU
 from frontrunner.models import create_ranker, load, save
 from frontrunner.models.shipped import MACHINE
 
-OWN = ["predictor 32B-16-512K", "predictor 64B-32-1024K"]
+OWN = ["predictor 32B-16-512K", "predictor 64B-32-1024K", "predictor all machines"]
 SHIPPED = [
     "shipped predictor 32B-16-512K",
     "shipped predictor 64B-32-1024K",
     "shipped predictor 64B-32-2048K",
+    "shipped predictor all machines",
 ]
 
 
@@ -41,18 +42,21 @@ def test_each_kind_of_machine_has_a_predictor_of_its_own(two_machines):
     ranker = create_ranker("cpu").fit(frame, groups)
     assert list(ranker.parts) == OWN
     half = len(frame) // 2
-    for part, rows in zip(OWN, (slice(None, half), slice(half, None)), strict=True):
+    for part, rows in zip(OWN, (slice(None, half), slice(half, None), slice(None)), strict=True):
         alone = create_ranker("lightgbm").fit(frame.iloc[rows], groups[rows])
         np.testing.assert_array_equal(ranker.parts[part].score(frame), alone.score(frame))
 
 
 @pytest.mark.parametrize("prior", [0.0, 0.5, 1.0])
 def test_predictors_count_by_how_like_the_target_their_machines_are(prior, two_machines):
-    """Zen 3 and Zen 4 are three doublings apart, and two machines of 1 and of 2 MiB L2 are one."""
+    """Zen 3 and Zen 4 are three doublings apart, and two machines of 1 and of 2 MiB L2 are one.
+
+    The predictor of all machines counts in full.
+    """
     frame, groups = two_machines
     ranker = create_ranker("cpu", prior=prior).fit(frame, groups)
-    own = np.array([1, 1 / 8]), np.array([1 / 8, 1])
-    ships = np.array([1, 1 / 8, 1 / 16]), np.array([1 / 8, 1, 1 / 2])
+    own = np.array([1, 1 / 8, 1]), np.array([1 / 8, 1, 1])
+    ships = np.array([1, 1 / 8, 1 / 16, 1]), np.array([1 / 8, 1, 1 / 2, 1])
     names = [*(OWN if prior < 1 else []), *(SHIPPED if prior else [])]
     assert list(ranker.parts) == names
     assert bool(ranker.dump()) == (prior < 1)  # what is not asked is not learned

@@ -53,12 +53,12 @@ def test_the_terms_add_up_to_the_score(heuristic, training):
 def test_weights_can_be_replaced(training):
     base, changed = (
         create_ranker("heuristic"),
-        create_ranker("heuristic", weights={"spills": 0, "traffic": 9.0}),
+        create_ranker("heuristic", weights={"spills": 0, "core_cycles": 9.0}),
     )
     terms, others = base.explain(training[0]), changed.explain(training[0])
     assert (others["spills"] == 0).all()
-    weight = next(t.weight for t in CPU_TERMS if t.name == "traffic")
-    np.testing.assert_allclose(others["traffic"], terms["traffic"] * 9 / weight)
+    weight = next(t.weight for t in CPU_TERMS if t.name == "core_cycles")
+    np.testing.assert_allclose(others["core_cycles"], terms["core_cycles"] * 9 / weight)
     pd.testing.assert_series_equal(others["imbalance"], terms["imbalance"])
 
 

@@ -1,0 +1,57 @@
+"""What candidates cost on a simple model of a core: arithmetic, loads, shuffles, cache lines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..registry import Theme
+from ..view import Column
+from .cost_view import LINE, MULTIPLY_ADDS, CostView
+from .parallel import critical_path
+
+theme = Theme("cost")
+
+
+@theme.feature
+def executed_ops_log2(view: CostView) -> Column:
+    """log2 of executed vector multiply-adds over those needed: empty lanes, padding, repeats."""
+    return np.log2(view.vec_tiles * sum(view.executed_ops.values()) / view.least_ops)
+
+
+@theme.feature
+def transposed_per_op(view: CostView) -> Column:
+    """Elements reordered in registers per multiply-add: shuffles have a port to themselves."""
+    return view.transposed / (sum(view.executed_ops.values()) * view.lanes)
+
+
+@theme.feature
+def core_cycles_log2(view: CostView) -> Column:
+    """log2 of the cores' cycles over the multiply-adds' own: what limits beside arithmetic."""
+    cycles = view.vec_tiles * view.core_cycles
+    return np.log2(cycles / (view.least_ops / MULTIPLY_ADDS))
+
+
+@theme.feature
+def l1_lines_log2(view: CostView) -> Column:
+    """log2 of the cache lines that come into L1 over those that there are: traffic from L2."""
+    return np.log2(np.maximum(view.fetched_lines[0], 1) / _least_lines(view))
+
+
+@theme.feature
+def l2_lines_log2(view: CostView) -> Column:
+    """log2 of the cache lines that come into L2 over those that there are: traffic from beyond."""
+    return np.log2(np.maximum(view.fetched_lines[1], 1) / _least_lines(view))
+
+
+@theme.feature
+def cycles_log2(view: CostView) -> Column:
+    """log2 of all cycles over the least, on the busiest core: what the model says of the time."""
+    l1, l2 = view.fetched_lines
+    # A line from L2 takes some 2 cycles where others are under way, and from beyond some 8.
+    cycles = view.vec_tiles * view.core_cycles + 2 * l1 + 8 * l2
+    least = max(view.least_ops / MULTIPLY_ADDS, view.problem.bytes_touched / 8)
+    return np.log2(cycles / least) + critical_path(view)
+
+
+def _least_lines(view: CostView) -> float:
+    return max(view.problem.bytes_touched / LINE, 1)

@@ -1,0 +1,233 @@
+"""A CostView: what the candidates of a CPU space would take on a simple model of its cores.
+
+The model has the same unit for all kinds of ops, cycles over the least that the problem needs, so
+that what was learned of some kinds holds for others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+
+from ...search import Operand, kind_of
+from ..view import Column
+from .view import CpuView
+
+LINE = 64
+# A core does this many of each in a cycle (and one shuffle), waits this long for a sum, and takes
+# this long for the loops around a vector tile.
+MULTIPLY_ADDS = LOADS = 2
+STORES = 1
+ADD_LATENCY = 4
+TILE_OVERHEAD = 5
+
+
+@dataclass(frozen=True)
+class LoopNest:
+    """One product (or sum, or map) that the vector tile computes: attention has two of them.
+
+    Attributes:
+        vector: the loop whose points share a vector, if any.
+        loops: those that it has.
+        reductions: those of them that it sums over.
+        inputs: what it reads from memory.
+    """
+
+    vector: int | None
+    loops: tuple[int, ...]
+    reductions: tuple[int, ...]
+    inputs: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class CostView(CpuView):
+    """Candidates of one CPU problem, and what they cost on a simple model of a core."""
+
+    @cached_property
+    def nests(self) -> tuple[LoopNest, ...]:
+        problem = self.problem
+        loops = tuple(range(len(problem.dims)))
+        reductions = tuple(i for i in loops if not problem.dims[i].parallel)
+        inputs = tuple(o for o in problem.inputs if o.index)
+        kind = kind_of(problem)
+        if not kind.chained:
+            return (LoopNest(self.vector_loop, loops, reductions, inputs),)
+        # Its second product's vectors are along the output's columns, its first one's along keys.
+        columns, head = (problem.dims.index(problem.dim(name)) for name in kind.excluded_loops)
+        keys = tuple(i for i in reductions if i != head)
+        scores = tuple(i for i in loops if i != columns)
+        weighted = tuple(i for i in loops if i != head)
+        query_and_key = tuple(o for o in inputs[:2])
+        return (
+            LoopNest(keys[-1] if keys else None, scores, (head,), query_and_key),
+            LoopNest(columns, weighted, keys, inputs[2:3]),
+        )
+
+    @cached_property
+    def lanes(self) -> float:
+        """How many sums a vector holds."""
+        return max(self.vector_bytes / self.problem.sum_bytes, 1)
+
+    @cached_property
+    def least_ops(self) -> float:
+        """Vector multiply-adds that the problem needs at least."""
+        return max(self.problem.flops / 2 / self.lanes, 1)
+
+    @cached_property
+    def executed_ops(self) -> dict[LoopNest, Column]:
+        """Vector multiply-adds of one vector tile."""
+        return {nest: self._vectors(nest, nest.loops) for nest in self.nests}
+
+    @cached_property
+    def transposed(self) -> Column:
+        """Elements per vector tile that change their order in registers."""
+        total = self.constant(0)
+        for nest in self.nests:
+            for operand in nest.inputs:
+                if self._across(nest, operand):
+                    total = total + self._elements(operand)
+        last, output = self.nests[-1], self.problem.output
+        if self._across(last, output):
+            # It is read and written once per cache tile of the reduction.
+            total = total + 2 * self._elements(output) / self._steps(last)
+        return total
+
+    @cached_property
+    def core_cycles(self) -> Column:
+        """Cycles that one vector tile takes where all of its data is in L1."""
+        nests = (self._nest_cycles(nest) for nest in self.nests)
+        return sum(nests, self.constant(TILE_OVERHEAD))
+
+    @cached_property
+    def fetched_lines(self) -> tuple[Column, Column]:
+        """Cache lines that the whole problem brings into L1, and into L2.
+
+        The loops are walked from the innermost one out. As long as the data of all iterations fits
+        into a cache, each line is fetched once; a loop that does not fit fetches all that the loops
+        within it do in each of its iterations.
+        """
+        operands = [o for some in self.slots.values() for o in some]
+        loops_of = {o: {loop for terms in o.index for loop, _ in terms} for o in operands}
+        tiles = list(self.tiles["vec"])
+        lines = {o: self._lines(o, tiles) for o in operands}
+        held = self._total(lines.values())
+        capacities = [size / LINE for size in self.cache_bytes[:2]]
+        fetched = [dict(lines) for _ in capacities]
+        for loop, extent in self._outwards():
+            trips = np.ceil(extent / tiles[loop])
+            if trips.max(initial=1) <= 1:
+                continue
+            tiles[loop] = extent
+            walked = [o for o in operands if loop in loops_of[o]]
+            before, held_before = lines, held
+            lines = before | {o: self._lines(o, tiles) for o in walked}
+            held = self._total(lines.values())
+            for capacity, found in zip(capacities, fetched, strict=True):
+                fits, fitted = held <= capacity, held_before <= capacity
+                # Operands that do not depend on the loop stay where its last iteration left them.
+                again = np.where(fitted, 1, trips)
+                for o in operands:
+                    if o in walked:
+                        grown = np.where(fitted, lines[o] / before[o], trips)
+                        found[o] = np.where(fits, lines[o], found[o] * grown)
+                    else:
+                        found[o] = np.where(fits, lines[o], found[o] * again)
+        l1, l2 = (self.workgroups * self._total(found.values()) for found in fetched)
+        return l1, l2
+
+    # Helpers ------------------------------------------------------------------------------------
+
+    def _nest_cycles(self, nest: LoopNest) -> Column:
+        """What is slowest of all that a vector tile of a nest does at the same time."""
+        kept = [loop for loop in nest.loops if loop not in nest.reductions]
+        accumulators = self._vectors(nest, kept)
+        loads, shuffles, streams = self.constant(0), self.constant(0), 0
+        for operand in nest.inputs:
+            elements = self._elements(operand)
+            if self._walks(nest, operand):
+                tile = self.tiles["vec"][nest.vector or 0]
+                loads = loads + elements / tile * np.ceil(tile / self.lanes)
+                streams += 1
+                if self._across(nest, operand):
+                    # A transpose of n by n takes log2(n) shuffles per vector.
+                    shuffles = shuffles + elements / self.lanes * math.log2(max(self.lanes, 2))
+            else:
+                loads = loads + elements
+        multiply_adds = self.executed_ops[nest] / MULTIPLY_ADDS
+        if not nest.reductions:
+            return _largest(multiply_adds, loads / LOADS, accumulators / STORES, shuffles)
+        points = self._product(self.tiles["vec"][loop] for loop in nest.reductions)
+        spilled = np.maximum(0, accumulators + 1 + streams - max(self.target.registers, 1)) * points
+        stored = accumulators / self._steps(nest)
+        loaded = loads + 2 * stored + 2 * spilled
+        chain = ADD_LATENCY * points
+        return _largest(multiply_adds, loaded / LOADS, (stored + spilled) / STORES, shuffles, chain)
+
+    def _vectors(self, nest: LoopNest, loops: Iterable[int]) -> Column:
+        """How many vectors the points of loops take in a vector tile."""
+        tiles = self.tiles["vec"]
+        return self._product(
+            np.ceil(tiles[loop] / self.lanes) if loop == nest.vector else tiles[loop]
+            for loop in loops
+        )
+
+    def _steps(self, nest: LoopNest) -> Column:
+        """How many vector tiles add to the same sums before these are stored."""
+        cache, vec = self.tiles["cache"], self.tiles["vec"]
+        return self._product(np.ceil(cache[loop] / vec[loop]) for loop in nest.reductions)
+
+    def _walks(self, nest: LoopNest, operand: Operand) -> bool:
+        """Whether an operand has other elements for other points of a vector."""
+        return any(loop == nest.vector for terms in operand.index for loop, _ in terms)
+
+    def _across(self, nest: LoopNest, operand: Operand) -> bool:
+        """Whether vectors walk over an operand that is contiguous along another loop."""
+        if not self._walks(nest, operand):
+            return False
+        unit = [i for i, stride in operand.index[-1] if stride == 1 and self.sizes[i] > 1]
+        return bool(unit) and nest.vector not in unit
+
+    def _elements(self, operand: Operand) -> Column:
+        """How many elements of an operand a vector tile touches."""
+        tiles = self.tiles["vec"]
+        return self._product(self._touched(tiles, terms)[1] for terms in operand.index)
+
+    def _touched(
+        self, tiles: Sequence[Column], terms: tuple[tuple[int, int], ...]
+    ) -> tuple[Column, Column]:
+        """How far a dim of a tensor is touched, and how many of the elements on the way are."""
+        extent = self._extent(tiles, terms)
+        points = self._product(tiles[loop] for loop, _ in terms)
+        return extent, extent if extent is points else np.minimum(extent, points)
+
+    def _lines(self, operand: Operand, tiles: list[Column]) -> Column:
+        """How many cache lines the elements of an operand under tiles lie in."""
+        run, rows = self.constant(operand.bytes_per_element), self.constant(1)
+        whole = np.full(len(run), True)
+        dims = list(zip(operand.index, self.shapes[operand], strict=True))
+        for terms, full in reversed(dims):
+            extent, touched = self._touched(tiles, terms)
+            run = run * np.where(whole, extent, 1)
+            rows = rows * np.where(whole, 1, touched)
+            whole &= touched >= full
+        return rows * np.ceil(run / LINE)
+
+    def _outwards(self) -> Iterable[tuple[int, Column]]:
+        """The loops around a vector tile from the innermost one out, each with its extent."""
+        loops = range(len(self.problem.dims))[::-1]
+        order = sorted(loops, key=lambda i: self.problem.dims[i].parallel)
+        for level in ("cache", "dist"):
+            for loop in order:
+                yield loop, self.tiles[level][loop]
+
+    def _total(self, columns: Iterable[Column]) -> Column:
+        return sum(columns, self.constant(0))
+
+
+def _largest(*columns: Column) -> Column:
+    """The largest of all in each row."""
+    return reduce(np.maximum, columns)
