@@ -49,6 +49,7 @@ class CostView(CpuView):
 
     @cached_property
     def nests(self) -> tuple[LoopNest, ...]:
+        """What the vector tile computes, one after the other."""
         problem = self.problem
         loops = tuple(range(len(problem.dims)))
         reductions = tuple(i for i in loops if not problem.dims[i].parallel)
@@ -61,9 +62,8 @@ class CostView(CpuView):
         keys = tuple(i for i in reductions if i != head)
         scores = tuple(i for i in loops if i != columns)
         weighted = tuple(i for i in loops if i != head)
-        query_and_key = tuple(o for o in inputs[:2])
         return (
-            LoopNest(keys[-1] if keys else None, scores, (head,), query_and_key),
+            LoopNest(keys[-1] if keys else None, scores, (head,), inputs[:2]),
             LoopNest(columns, weighted, keys, inputs[2:3]),
         )
 
@@ -149,7 +149,8 @@ class CostView(CpuView):
         for operand in nest.inputs:
             elements = self._elements(operand)
             if self._walks(nest, operand):
-                tile = self.tiles["vec"][nest.vector or 0]
+                assert nest.vector is not None
+                tile = self.tiles["vec"][nest.vector]
                 loads = loads + elements / tile * np.ceil(tile / self.lanes)
                 streams += 1
                 if self._across(nest, operand):
@@ -209,7 +210,7 @@ class CostView(CpuView):
         run, rows = self.constant(operand.bytes_per_element), self.constant(1)
         whole = np.full(len(run), True)
         dims = list(zip(operand.index, self.shapes[operand], strict=True))
-        for terms, full in reversed(dims):
+        for terms, full in reversed([dim for dim in dims if dim[1] > 1]):
             extent, touched = self._touched(tiles, terms)
             run = run * np.where(whole, extent, 1)
             rows = rows * np.where(whole, 1, touched)
