@@ -1,7 +1,7 @@
 """A View: the candidates of one problem, and what is the same for all of them.
 
 Operands are named by slot, whatever the kind: `lhs` is the first input, `rhs` all further inputs
-(attention's key and value), `out` the output.
+(attention's key and value), `out` the output. `CpuView` names them by what vectors do with them.
 """
 
 from __future__ import annotations

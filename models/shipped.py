@@ -26,7 +26,7 @@ PREDICTOR = Path(__file__).with_name("data") / "cpu.predictor"
 # Features that are the same for all candidates of a machine, and tell machines apart.
 MACHINE = ("target_vector_log2", "target_registers_log2", "target_l2_log2")
 _LABEL = re.compile(r"[1-9][0-9]{0,8}B-[1-9][0-9]{0,8}-[1-9][0-9]{0,8}K")
-_ALL_MACHINES = ""
+_ALL_MACHINES = "all"
 # Each is asked for every candidate, and there are not many kinds of CPUs.
 _MOST_MACHINES = 64
 PREDICTED, SHIPPED = "predictor", "shipped predictor"
@@ -117,7 +117,7 @@ class CpuRanker(Ranker):
     @property
     def parts(self) -> Mapping[str, LightGBMRanker]:
         return {
-            f"{kind} {machine or 'all machines'}": part
+            f"{kind} {machine}": part
             for kind, (_, found) in self._predictors().items()
             for machine, part in found.items()
         }

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..registry import Theme
 from ..view import Column
-from .cost_view import LINE, MULTIPLY_ADDS, CostView
+from .access import LINE
+from .cost_view import FAR_CYCLES, L2_CYCLES, MULTIPLY_ADDS, CostView
 from .parallel import critical_path
 
 theme = Theme("cost")
@@ -47,9 +48,8 @@ def l2_lines_log2(view: CostView) -> Column:
 def cycles_log2(view: CostView) -> Column:
     """log2 of all cycles over the least, on the busiest core: what the model says of the time."""
     l1, l2 = view.fetched_lines
-    # A line from L2 takes some 2 cycles where others are under way, and from beyond some 8.
-    cycles = view.vec_tiles * view.core_cycles + 2 * l1 + 8 * l2
-    least = max(view.least_ops / MULTIPLY_ADDS, view.problem.bytes_touched / 8)
+    cycles = view.vec_tiles * view.core_cycles + L2_CYCLES * l1 + FAR_CYCLES * l2
+    least = max(view.least_ops / MULTIPLY_ADDS, FAR_CYCLES * _least_lines(view))
     return np.log2(cycles / least) + critical_path(view)
 
 

@@ -15,15 +15,16 @@ import numpy as np
 
 from ...search import Operand, kind_of
 from ..view import Column
-from .view import CpuView
+from .access import LINE
+from .view import CpuView, depends_on
 
-LINE = 64
-# A core does this many of each in a cycle (and one shuffle), waits this long for a sum, and takes
-# this long for the loops around a vector tile.
+# In a cycle a core does two of each, or one shuffle and one store. It waits so many cycles for a
+# sum, and takes so many for the loops around a vector tile. Where others are under way, a line comes
+# from L2 in 2 cycles, and from beyond in 8.
 MULTIPLY_ADDS = LOADS = 2
-STORES = 1
 ADD_LATENCY = 4
 TILE_OVERHEAD = 5
+L2_CYCLES, FAR_CYCLES = 2, 8
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,9 @@ class CostView(CpuView):
     def fetched_lines(self) -> tuple[Column, Column]:
         """Cache lines that the whole problem brings into L1, and into L2.
 
-        The loops are walked from the innermost one out. As long as the data of all iterations fits
-        into a cache, each line is fetched once; a loop that does not fit fetches all that the loops
-        within it do in each of its iterations.
+        The loops are walked from the innermost one out. As long as the data of one iteration of a
+        loop fits into a cache, each line is fetched once. Where not even that fits, each iteration
+        fetches again all that the loops within it do.
         """
         operands = [o for some in self.slots.values() for o in some]
         loops_of = {o: {loop for terms in o.index for loop, _ in terms} for o in operands}
@@ -148,7 +149,7 @@ class CostView(CpuView):
         loads, shuffles, streams = self.constant(0), self.constant(0), 0
         for operand in nest.inputs:
             elements = self._elements(operand)
-            if self._walks(nest, operand):
+            if depends_on(operand, nest.vector):
                 assert nest.vector is not None
                 tile = self.tiles["vec"][nest.vector]
                 loads = loads + elements / tile * np.ceil(tile / self.lanes)
@@ -160,13 +161,14 @@ class CostView(CpuView):
                 loads = loads + elements
         multiply_adds = self.executed_ops[nest] / MULTIPLY_ADDS
         if not nest.reductions:
-            return _largest(multiply_adds, loads / LOADS, accumulators / STORES, shuffles)
+            return _largest(multiply_adds, loads / LOADS, accumulators, shuffles)
         points = self._product(self.tiles["vec"][loop] for loop in nest.reductions)
         spilled = np.maximum(0, accumulators + 1 + streams - max(self.target.registers, 1)) * points
         stored = accumulators / self._steps(nest)
-        loaded = loads + 2 * stored + 2 * spilled
+        # What is loaded and stored again takes as long as two loads: there is one store in a cycle.
+        loads = loads + 2 * stored + 2 * spilled
         chain = ADD_LATENCY * points
-        return _largest(multiply_adds, loaded / LOADS, (stored + spilled) / STORES, shuffles, chain)
+        return _largest(multiply_adds, loads / LOADS, shuffles, chain)
 
     def _vectors(self, nest: LoopNest, loops: Iterable[int]) -> Column:
         """How many vectors the points of loops take in a vector tile."""
@@ -181,13 +183,9 @@ class CostView(CpuView):
         cache, vec = self.tiles["cache"], self.tiles["vec"]
         return self._product(np.ceil(cache[loop] / vec[loop]) for loop in nest.reductions)
 
-    def _walks(self, nest: LoopNest, operand: Operand) -> bool:
-        """Whether an operand has other elements for other points of a vector."""
-        return any(loop == nest.vector for terms in operand.index for loop, _ in terms)
-
     def _across(self, nest: LoopNest, operand: Operand) -> bool:
         """Whether vectors walk over an operand that is contiguous along another loop."""
-        if not self._walks(nest, operand):
+        if not depends_on(operand, nest.vector):
             return False
         unit = [i for i, stride in operand.index[-1] if stride == 1 and self.sizes[i] > 1]
         return bool(unit) and nest.vector not in unit

@@ -70,8 +70,9 @@ def partial_inner(view: CpuView) -> Column:
 
 @theme.feature
 def peel(view: CpuView) -> Column:
-    """1 where remainders are peeled into loops of their own, or none is: the main loop is clean."""
-    clean = ragged_loops(view) == 0
+    """1 where no loop leaves a remainder, or remainders are peeled: the main loop is clean."""
+    # How often a loop of unknown size runs is only known for the largest size.
+    clean = (ragged_loops(view) == 0) & (not view.problem.dynamic)
     value = view.knob("peel")
     return np.asarray(clean if value is None else clean | (value > 0), dtype=np.float64)
 

@@ -70,13 +70,13 @@ def vector_ops_log2(view: CpuView) -> Column:
 
 @theme.each("inner_vectors_{}", SLOTS)
 def inner_vectors(view: CpuView, slot: str) -> Column:
-    """log2 of the {}'s contiguous vector tile over a native vector: 0 is exactly one vector."""
+    """log2 of the {}'s sums side by side over a native vector: 0 is exactly one vector."""
     return np.log2(_lane_bytes(view, slot) / view.vector_bytes)
 
 
 @theme.each("lane_fill_{}", SLOTS)
 def lane_fill(view: CpuView, slot: str) -> Column:
-    """The share of lanes used by the {}'s contiguous vector tile: 1 is whole native vectors."""
+    """The share of lanes used by the {}'s sums side by side: 1 is whole native vectors."""
     tile = _lane_bytes(view, slot)
     lanes: Column = np.ceil(tile / view.vector_bytes) * view.vector_bytes
     return tile / lanes
@@ -84,7 +84,7 @@ def lane_fill(view: CpuView, slot: str) -> Column:
 
 @theme.each("native_{}", SLOTS)
 def native(view: CpuView, slot: str) -> Column:
-    """1 where the {}'s contiguous vector tile is a multiple of a native vector: no odd shuffles."""
+    """1 where the {}'s sums side by side are a multiple of a native vector: no odd shuffles."""
     return np.asarray(_lane_bytes(view, slot) % view.vector_bytes == 0, dtype=np.float64)
 
 

@@ -16,7 +16,8 @@ registers, and `step` is what one of its (unrolled) multiply-adds needs at the s
 Loops and operands are named by what vectors do with them, so that ops that are vectorized alike
 look alike. The loop whose points share a vector has the role `n`, and all other parallel ones that
 are not a batch have `m`. `rhs` is each input that a vector walks over, and `lhs` is each of which
-single elements are broadcast. Attention, which is two products, is as its problem has it.
+single elements are broadcast. Attention, which is two products, is as its problem has it, and so
+is what has a single element as its output.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class CpuView(View):
 
     def has_vectors(self, operand: Operand) -> bool:
         """Whether points that share a vector read (or write) different elements of an operand."""
-        return any(loop == self.vector_loop for terms in operand.index for loop, _ in terms)
+        return depends_on(operand, self.vector_loop)
 
     @cached_property
     def dims(self) -> tuple[Dim, ...]:
@@ -163,9 +164,9 @@ class CpuView(View):
         return tile * operand.bytes_per_element
 
     def lane_bytes(self, operand: Operand) -> Column:
-        """Bytes of the sums that elements side by side in the operand's vector tile go into.
+        """Bytes in registers of the sums along the vector loop that an operand takes part in.
 
-        Of what is broadcast, the bytes of contiguous elements.
+        Of an operand that is broadcast, the bytes of contiguous elements.
         """
         if self.vector_loop is None or not self.has_vectors(operand):
             return self.inner_bytes(operand)
@@ -280,6 +281,11 @@ class CpuView(View):
         for loop, stride in terms:
             result = result + stride * (tiles[loop] - 1)
         return result
+
+
+def depends_on(operand: Operand, loop: int | None) -> bool:
+    """Whether a loop walks over elements of an operand."""
+    return any(one == loop for terms in operand.index for one, _ in terms)
 
 
 def split(extent: Column, tiles: list[Column]) -> tuple[Column, Column]:

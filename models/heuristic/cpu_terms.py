@@ -57,7 +57,7 @@ CPU_TERMS = (
     PenaltyTerm(
         "core_cycles",
         1.0,
-        "empty lanes, loads, shuffles, sums that wait and short loops take longer than arithmetic",
+        "padding, empty lanes, loads, shuffles, waiting for sums and short loops add to arithmetic",
         ("core_cycles_log2",),
         lambda factor: factor,
     ),
@@ -138,7 +138,7 @@ CPU_TERMS = (
     PenaltyTerm(
         "cache_tile_misses",
         0.3,
-        "the rhs of a cache tile is used for every row: it should fit half of L2",
+        "what vectors walk over in a cache tile is used for every row: it should fit half of L2",
         ("cache_rhs_l2",),
         lambda fill: excess(fill, -1.0),
     ),

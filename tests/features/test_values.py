@@ -129,6 +129,13 @@ def test_spilled_registers(samples):
     assert row["spill"] == pytest.approx((64 + 4 + 1) / 32 - 1)
 
 
+def test_a_loop_of_unknown_size_may_leave_a_remainder(samples):
+    tiles = {"dist_m": 16, "vec_m": 4, "vec_n": 16, "vec_k": 4}
+    for problem, clean in ((samples.SKINNY, 1), (samples.SKINNY.with_dynamic(["m"]), 0)):
+        assert one(samples, problem, **tiles, peel=0)["peel"] == clean
+        assert one(samples, problem, **tiles, peel=1)["peel"] == 1
+
+
 def test_lanes_left_empty(samples):
     row = one(samples, samples.SKINNY, vec_n=20, vec_m=4, vec_k=1)
     assert row["lane_fill_out"] == pytest.approx(80 / 128)
@@ -209,7 +216,8 @@ def test_sums_that_wait_for_each_other(samples):
 def test_what_is_spilled_is_stored_and_loaded(samples):
     row = one(samples, samples.SKINNY, vec_m=32, vec_n=32, vec_k=1)
     # 64 accumulators, a vector of the rhs and a broadcast element, of 32 registers: 34 are stored.
-    # They are loaded again, twice, beside 2 vectors, 32 elements, and 64 sums once per 2048 steps.
+    # Storing and loading one counts as two loads, beside 2 vectors and 32 elements of the inputs.
+    # So it does for the 64 sums, once in 2048 steps.
     loads = 2 + 32 + 2 * 34 + 2 * 64 / 2048
     assert row["core_cycles_log2"] == pytest.approx(math.log2((loads / 2 + 5) / 32))
 

@@ -11,12 +11,12 @@ from frontrunner.features.gpu import GPU
 from frontrunner.models import create_ranker, load, save
 from frontrunner.models.shipped import MACHINE
 
-OWN = ["predictor 32B-16-512K", "predictor 64B-32-1024K", "predictor all machines"]
+OWN = ["predictor 32B-16-512K", "predictor 64B-32-1024K", "predictor all"]
 SHIPPED = [
     "shipped predictor 32B-16-512K",
     "shipped predictor 64B-32-1024K",
     "shipped predictor 64B-32-2048K",
-    "shipped predictor all machines",
+    "shipped predictor all",
 ]
 
 
