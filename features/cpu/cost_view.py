@@ -19,8 +19,8 @@ from .access import LINE
 from .view import CpuView, depends_on
 
 # In a cycle a core does two of each, or one shuffle and one store. It waits so many cycles for a
-# sum, and takes so many for the loops around a vector tile. Where others are under way, a line comes
-# from L2 in 2 cycles, and from beyond in 8.
+# sum, and takes so many for the loops around a vector tile. Where others are under way, a line
+# comes from L2 in 2 cycles, and from beyond in 8.
 MULTIPLY_ADDS = LOADS = 2
 ADD_LATENCY = 4
 TILE_OVERHEAD = 5
