@@ -68,7 +68,7 @@ def test_from_nothing_to_a_predictor_that_learns_more_later(
     assert ranker.training_["candidates"] == 30
     names = list(ranker.parts)
     assert [n.startswith("predictor ") for n in names].count(True) == 1
-    assert [n.startswith("shipped predictor ") for n in names].count(True) == 3
+    assert [n.startswith("shipped predictor ") for n in names].count(True) == 4
     (case, *_) = read_cases([passes[1]])
     assert len(set(ranker.score(case.features))) > 1
     assert not knobs_of(path) <= knobs_of(passes[1] / path.name), "another seed"
