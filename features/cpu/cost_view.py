@@ -112,7 +112,6 @@ class CostView(CpuView):
         fetches again all that the loops within it do.
         """
         operands = [o for some in self.slots.values() for o in some]
-        loops_of = {o: {loop for terms in o.index for loop, _ in terms} for o in operands}
         tiles = list(self.tiles["vec"])
         lines = {o: self._lines(o, tiles) for o in operands}
         held = self._total(lines.values())
@@ -123,20 +122,17 @@ class CostView(CpuView):
             if trips.max(initial=1) <= 1:
                 continue
             tiles[loop] = extent
-            walked = [o for o in operands if loop in loops_of[o]]
             before, held_before = lines, held
-            lines = before | {o: self._lines(o, tiles) for o in walked}
+            walked = {o: self._lines(o, tiles) for o in operands if depends_on(o, loop)}
+            lines = before | walked
             held = self._total(lines.values())
+            # Operands that do not depend on the loop stay where its last iteration left them.
+            grown = {o: lines[o] / before[o] if o in walked else 1.0 for o in operands}
             for capacity, found in zip(capacities, fetched, strict=True):
                 fits, fitted = held <= capacity, held_before <= capacity
-                # Operands that do not depend on the loop stay where its last iteration left them.
-                again = np.where(fitted, 1, trips)
                 for o in operands:
-                    if o in walked:
-                        grown = np.where(fitted, lines[o] / before[o], trips)
-                        found[o] = np.where(fits, lines[o], found[o] * grown)
-                    else:
-                        found[o] = np.where(fits, lines[o], found[o] * again)
+                    again = found[o] * np.where(fitted, grown[o], trips)
+                    found[o] = np.where(fits, lines[o], again)
         l1, l2 = (self.workgroups * self._total(found.values()) for found in fetched)
         return l1, l2
 

@@ -87,10 +87,7 @@ def accumulator_visits_log2(view: CpuView) -> Column:
 def code_size_log2(view: CpuView) -> Column:
     """log2 of unrolled vector ops, doubled per peeled loop: too much code misses in the icache."""
     peel = view.knob("peel")
-    variants = view.constant(0)
-    if peel is not None:
-        for (_, full), extent in zip(view.vec_counts, view.sizes, strict=True):
-            variants = variants + (full < extent) * (peel > 0)
+    variants = 0 if peel is None else view.ragged_loops * (peel > 0)
     return np.log2(view.vector_ops) + variants
 
 

@@ -72,7 +72,7 @@ def partial_inner(view: CpuView) -> Column:
 def peel(view: CpuView) -> Column:
     """1 where no loop leaves a remainder, or remainders are peeled: the main loop is clean."""
     # How often a loop of unknown size runs is only known for the largest size.
-    clean = (ragged_loops(view) == 0) & (not view.problem.dynamic)
+    clean = (view.ragged_loops == 0) & (not view.problem.dynamic)
     value = view.knob("peel")
     return np.asarray(clean if value is None else clean | (value > 0), dtype=np.float64)
 
@@ -92,10 +92,7 @@ def partial_unpeeled(view: CpuView) -> Column:
 @theme.feature
 def ragged_loops(view: CpuView) -> Column:
     """How many loops leave a remainder of the vector tile: code variants multiply with each."""
-    total = view.constant(0)
-    for (_, full), extent in zip(view.vec_counts, view.sizes, strict=True):
-        total = total + (full < extent)
-    return total
+    return view.ragged_loops
 
 
 def _waste(view: CpuView, level: str, role: str | None = None) -> Column:

@@ -9,7 +9,7 @@ import numpy as np
 from ...search import Operand
 from ..registry import Theme
 from ..view import SLOTS, Column
-from .view import CpuView
+from .view import CpuView, depends_on
 
 theme = Theme("registers")
 
@@ -104,8 +104,7 @@ def dot_mismatch(view: CpuView) -> Column:
 
 def _used_once(view: CpuView, operand: Operand) -> bool:
     """Whether every element of an operand takes part in one multiply-add only."""
-    loops = {i for i, d in enumerate(view.problem.dims) if d.size > 1}
-    return loops <= {loop for terms in operand.index for loop, _ in terms}
+    return all(depends_on(operand, i) for i, size in enumerate(view.sizes) if size > 1)
 
 
 def _lane_bytes(view: CpuView, slot: str) -> Column:

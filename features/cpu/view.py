@@ -203,6 +203,13 @@ class CpuView(View):
         return tuple(counts)
 
     @cached_property
+    def ragged_loops(self) -> Column:
+        """How many loops leave a remainder of the vector tile."""
+        counted = zip(self.vec_counts, self.sizes, strict=True)
+        ragged = ((full < size).astype(np.float64) for (_, full), size in counted)
+        return sum(ragged, self.constant(0))
+
+    @cached_property
     def workgroups(self) -> Column:
         return self._product(np.ceil(d.size / t) for t, d in self._loops("dist") if d.parallel)
 
