@@ -35,7 +35,7 @@ from ..core import InputError, TooLarge, check_table_size, remedy_for
 from ..search import MAX_ELEMENTS
 from .orders import before, beside, common_elements, place, places_of, sort_elements
 from .registry import Catalogue, Feature, Function
-from .view import Column, is_pow2
+from .view import CandidateView, Column, is_pow2
 
 GENERIC = "generic"
 VERSION = 1
@@ -51,7 +51,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
-class KnobView:
+class KnobView(CandidateView):
     """Candidates of somebody else's kernel.
 
     Attributes:

@@ -42,7 +42,7 @@ class Catalogue:
     Attributes:
         name: of the kind.
         version: raised where a feature is dropped or means something else.
-        view: class that computes from candidates what features share, such as tiles and footprints.
+        view: a `CandidateView` that computes what features share, such as tiles and footprints.
         features: in the order of the columns.
         subject: what the candidates are for, in words.
         register_tile: features by which candidates with the same register tile are told: what is
@@ -65,8 +65,9 @@ class Catalogue:
         index = view.candidates.index
         values = np.empty((len(self.features), len(index)), dtype=np.float32)
         # float32 also hides that log2 differs in the last bit between machines: ties stay ties.
-        for row, item in zip(values, self.features, strict=True):
-            row[:] = item.function(view)
+        for rows, part in view.parts():
+            for row, item in zip(values, self.features, strict=True):
+                row[rows] = item.function(part)
         return pd.DataFrame(values.T, columns=pd.Index(self.names), index=index, copy=False)
 
 

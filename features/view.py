@@ -7,9 +7,10 @@ Operands are named by slot, whatever the kind: `lhs` is the first input, `rhs` a
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -19,13 +20,22 @@ from ..core import InputError
 from ..search import Gpu, Operand, Problem, Target
 
 Column: TypeAlias = NDArray[np.float64]
+Rows: TypeAlias = "slice | NDArray[np.intp]"
 
 ROLES = ("batch", "m", "n", "k")
 SLOTS = ("lhs", "rhs", "out")
 
 
+class CandidateView:
+    """What features are computed from: it has `candidates`, a frame with a row for each."""
+
+    def parts(self) -> Iterator[tuple[Rows, Self]]:
+        """Candidates that have to be seen apart: the places of their rows, and a view of them."""
+        yield slice(None), self
+
+
 @dataclass(frozen=True, eq=False)
-class View:
+class View(CandidateView):
     """Candidates of one problem, seen the way that features look at them.
 
     Attributes:
@@ -65,13 +75,20 @@ class View:
         """The bytes of the slot's operands that the whole problem touches."""
         return sum(math.prod(self.shapes[o]) * o.bytes_per_element for o in self.slots[slot])
 
+    def inner_loops(self, operand: Operand) -> list[int]:
+        """The loops that walk contiguous elements, parallel ones first: of windows, there are two.
+
+        They have stride 1 in the last dim of a tensor that has more than one element.
+        """
+        for terms in reversed(operand.index):
+            if walked := [(loop, stride) for loop, stride in terms if self.sizes[loop] > 1]:
+                unit = [loop for loop, stride in walked if stride == 1]
+                return sorted(unit, key=lambda loop: not self.problem.dims[loop].parallel)
+        return []
+
     def inner_loop(self, operand: Operand) -> int | None:
-        """The loop that walks contiguous elements: stride 1 in the last index, parallel first."""
-        if not operand.index:
-            return None
-        unit = [p for p, stride in operand.index[-1] if stride == 1]
-        unit.sort(key=lambda p: not self.problem.dims[p].parallel)
-        return unit[0] if unit else None
+        """The first of `inner_loops`, if there is any."""
+        return next(iter(self.inner_loops(operand)), None)
 
 
 @dataclass(frozen=True, eq=False)

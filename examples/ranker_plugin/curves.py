@@ -30,10 +30,10 @@ FEATURES = (
     "register_pressure",
     "loads_per_fma",
     "independent_chains_log2",
-    "cache_l1",
-    "cache_l2",
-    "idle_cores",
-    "wave_waste",
+    "core_cycles_log2",
+    "l1_lines_log2",
+    "cache_rhs_l2",
+    "critical_path",
 )
 # A level, and per feature a line and a bend.
 _EACH = (len(FEATURES),)

@@ -32,50 +32,26 @@ def run_cache(view: CpuView, slot: str) -> Column:
     return np.log2(_least(view, slot, "cache"))
 
 
-@theme.each("run_dist_{}", SLOTS)
-def run_dist(view: CpuView, slot: str) -> Column:
-    """log2 of the bytes that a workgroup reads of the {} in one run: short ones waste pages."""
-    return np.log2(_least(view, slot, "dist"))
-
-
-@theme.each("line_use_{}", ("lhs", "rhs"))
-def line_use(view: CpuView, slot: str) -> Column:
-    """The used share of the cache lines that a cache tile fetches of the {}: the rest is waste."""
-    run = _least(view, slot, "cache")
-    fetched: Column = np.ceil(run / LINE) * LINE
-    return run / fetched
-
-
-@theme.each("pages_{}", ("lhs", "rhs"))
-def pages(view: CpuView, slot: str) -> Column:
-    """log2 of the pages that a panel of the {} touches: many rows far apart exhaust the TLB."""
+@theme.feature
+def pages_rhs(view: CpuView) -> Column:
+    """log2 of the pages that a panel of the rhs touches: many rows far apart exhaust the TLB."""
     total = view.constant(0)
-    for operand in view.slots[slot]:
+    for operand in view.slots["rhs"]:
         rows = _rows(view, operand, "panel")
         reach = np.maximum(_run(view, operand, "panel"), min(_stride(view, operand), PAGE))
         total = total + np.maximum(rows * reach / PAGE, 1)
     return np.log2(np.maximum(total, 1))
 
 
-@theme.each("conflicts_{}", SLOTS)
-def conflicts(view: CpuView, slot: str) -> Column:
-    """log2 of the {} rows in a panel, where a large power of two apart: they evict each other."""
+@theme.feature
+def conflicts_rhs(view: CpuView) -> Column:
+    """log2 of the rhs rows in a panel, where a large power of two apart: they evict each other."""
     worst = view.constant(1)
-    for operand in view.slots[slot]:
+    for operand in view.slots["rhs"]:
         stride = _stride(view, operand)
         if stride >= PAGE and stride & (stride - 1) == 0:
             worst = np.maximum(worst, _rows(view, operand, "panel"))
     return np.log2(worst)
-
-
-@theme.feature
-def rhs_row_share(view: CpuView) -> Column:
-    """The share of each rhs row that a workgroup reads: low values jump through memory."""
-    share = view.constant(1)
-    for operand in view.slots["rhs"]:
-        row = view.shapes[operand][-1]
-        share = np.minimum(share, view.extents["dist", operand][-1] / row)
-    return share
 
 
 def _least(view: CpuView, slot: str, level: str) -> Column:

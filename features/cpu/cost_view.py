@@ -71,7 +71,7 @@ class CostView(CpuView):
     @cached_property
     def lanes(self) -> float:
         """How many sums a vector holds."""
-        return max(self.vector_bytes / self.problem.sum_bytes, 1)
+        return max(self.vector_bytes / self.lane, 1)
 
     @cached_property
     def least_ops(self) -> float:
@@ -86,16 +86,7 @@ class CostView(CpuView):
     @cached_property
     def transposed(self) -> Column:
         """Elements per vector tile that change their order in registers."""
-        total = self.constant(0)
-        for nest in self.nests:
-            for operand in nest.inputs:
-                if self._across(nest, operand):
-                    total = total + self._elements(operand)
-        last, output = self.nests[-1], self.problem.output
-        if self._across(last, output):
-            # It is read and written once per cache tile of the reduction.
-            total = total + 2 * self._elements(output) / self._steps(last)
-        return total
+        return self._total(map(self._transposed, self.nests))
 
     @cached_property
     def core_cycles(self) -> Column:
@@ -133,7 +124,8 @@ class CostView(CpuView):
                 for o in operands:
                     again = found[o] * np.where(fitted, grown[o], trips)
                     found[o] = np.where(fits, lines[o], again)
-        l1, l2 = (self.workgroups * self._total(found.values()) for found in fetched)
+        workgroups = self.problem.points / self.volume["dist"]
+        l1, l2 = (workgroups * self._total(found.values()) for found in fetched)
         return l1, l2
 
     # Helpers ------------------------------------------------------------------------------------
@@ -142,7 +134,7 @@ class CostView(CpuView):
         """What is slowest of all that a vector tile of a nest does at the same time."""
         kept = [loop for loop in nest.loops if loop not in nest.reductions]
         accumulators = self._vectors(nest, kept)
-        loads, shuffles, streams = self.constant(0), self.constant(0), 0
+        loads, streams = self.constant(0), 0
         for operand in nest.inputs:
             elements = self._elements(operand)
             if depends_on(operand, nest.vector):
@@ -150,11 +142,10 @@ class CostView(CpuView):
                 tile = self.tiles["vec"][nest.vector]
                 loads = loads + elements / tile * np.ceil(tile / self.lanes)
                 streams += 1
-                if self._across(nest, operand):
-                    # A transpose of n by n takes log2(n) shuffles per vector.
-                    shuffles = shuffles + elements / self.lanes * math.log2(max(self.lanes, 2))
             else:
                 loads = loads + elements
+        # A transpose of n by n takes log2(n) shuffles per vector.
+        shuffles = self._transposed(nest) / self.lanes * math.log2(max(self.lanes, 2))
         multiply_adds = self.executed_ops[nest] / MULTIPLY_ADDS
         if not nest.reductions:
             return _largest(multiply_adds, loads / LOADS, accumulators, shuffles)
@@ -179,12 +170,20 @@ class CostView(CpuView):
         cache, vec = self.tiles["cache"], self.tiles["vec"]
         return self._product(np.ceil(cache[loop] / vec[loop]) for loop in nest.reductions)
 
+    def _transposed(self, nest: LoopNest) -> Column:
+        """Elements of a nest's operands, per vector tile, that change their order in registers."""
+        across = (self._elements(o) for o in nest.inputs if self._across(nest, o))
+        total = self._total(across)
+        output = self.problem.output
+        if nest == self.nests[-1] and self._across(nest, output):
+            # Sums are read and written once per cache tile of the reduction.
+            visits = 2 if nest.reductions else 1
+            total = total + visits * self._elements(output) / self._steps(nest)
+        return total
+
     def _across(self, nest: LoopNest, operand: Operand) -> bool:
-        """Whether vectors walk over an operand that is contiguous along another loop."""
-        if not depends_on(operand, nest.vector):
-            return False
-        unit = [i for i, stride in operand.index[-1] if stride == 1 and self.sizes[i] > 1]
-        return bool(unit) and nest.vector not in unit
+        """Whether vectors walk over elements of an operand that are not contiguous."""
+        return depends_on(operand, nest.vector) and nest.vector not in self.inner_loops(operand)
 
     def _elements(self, operand: Operand) -> Column:
         """How many elements of an operand a vector tile touches."""

@@ -11,12 +11,6 @@ from .view import CpuView
 theme = Theme("memory")
 
 
-@theme.each("panel_{}_l1", ("lhs", "rhs"))
-def panel_slot_l1(view: CpuView, slot: str) -> Column:
-    """log2 of the {} panel that one register tile streams, over L1: it is reused from there."""
-    return _fill(view, view.footprint["panel", slot], 1)
-
-
 @theme.feature
 def panel_l1(view: CpuView) -> Column:
     """log2 of both panels and the accumulators over L1: what the innermost loops live on."""
@@ -29,28 +23,16 @@ def vec_l1(view: CpuView) -> Column:
     return _fill(view, view.total_footprint("vec"), 1)
 
 
-@theme.each("cache_{}_l2", SLOTS)
-def cache_slot_l2(view: CpuView, slot: str) -> Column:
-    """log2 of the cache tile's {} over L2: whether it survives until it is used again."""
-    return _fill(view, view.footprint["cache", slot], 2)
+@theme.feature
+def cache_rhs_l2(view: CpuView) -> Column:
+    """log2 of the cache tile's rhs over L2: whether it survives until it is used again."""
+    return _fill(view, view.footprint["cache", "rhs"], 2)
 
 
 @theme.feature
-def cache_l1(view: CpuView) -> Column:
-    """log2 of the cache tile's data over L1: below 0 all of it stays nearest."""
-    return _fill(view, view.total_footprint("cache"), 1)
-
-
-@theme.feature
-def cache_l2(view: CpuView) -> Column:
-    """log2 of the cache tile's data over L2: above 0 it is fetched again and again."""
-    return _fill(view, view.total_footprint("cache"), 2)
-
-
-@theme.each("dist_{}_l2", SLOTS)
-def dist_slot_l2(view: CpuView, slot: str) -> Column:
-    """log2 of the workgroup's {} over L2: whether reuse within the workgroup needs cache tiles."""
-    return _fill(view, view.footprint["dist", slot], 2)
+def dist_out_l2(view: CpuView) -> Column:
+    """log2 of the workgroup's output over L2: whether it stays until its reduction ends."""
+    return _fill(view, view.footprint["dist", "out"], 2)
 
 
 @theme.feature
@@ -70,27 +52,6 @@ def dist_l3(view: CpuView) -> Column:
 def cache_intensity_log2(view: CpuView) -> Column:
     """log2 of operations per byte of a cache tile: whether it hides the fetching of its data."""
     return np.log2(view.flops["cache"] / view.total_footprint("cache"))
-
-
-@theme.feature
-def dist_intensity_log2(view: CpuView) -> Column:
-    """log2 of operations per byte of a workgroup: low values are limited by memory."""
-    return np.log2(view.flops["dist"] / view.total_footprint("dist"))
-
-
-@theme.each("refetch_dist_{}", SLOTS)
-def refetch_dist(view: CpuView, slot: str) -> Column:
-    """log2 of how often workgroups together touch each byte of the {}: halos and shared panels."""
-    touched = view.workgroups * view.footprint["dist", slot]
-    return np.log2(np.maximum(touched, 1) / max(view.bytes_of(slot), 1))
-
-
-@theme.each("refetch_cache_{}", SLOTS)
-def refetch_cache(view: CpuView, slot: str) -> Column:
-    """log2 of how often cache tiles together touch each byte of the {}: traffic beyond L1."""
-    tiles = view.problem.points / view.volume["cache"]
-    touched = tiles * view.footprint["cache", slot]
-    return np.log2(np.maximum(touched, 1) / max(view.bytes_of(slot), 1))
 
 
 @theme.feature

@@ -24,33 +24,10 @@ def workgroups_per_core_log2(view: CpuView) -> Column:
 
 
 @theme.feature
-def idle_cores(view: CpuView) -> Column:
-    """The share of cores without any workgroup: lost for good."""
-    return np.maximum(1 - view.workgroups / _cores(view), 0)
-
-
-@theme.feature
-def wave_waste(view: CpuView) -> Column:
-    """Rounding of workgroups up to whole waves over the cores, relative: the last wave's idling."""
-    cores = _cores(view)
-    return np.ceil(view.workgroups / cores) * cores / view.workgroups - 1
-
-
-@theme.feature
 def critical_path(view: CpuView) -> Column:
     """log2 of the busiest core's full workgroups over an even share: bounds the speed-up."""
     busiest = np.ceil(view.workgroups / _cores(view)) * view.volume["dist"]
     return np.log2(busiest * _cores(view) / view.problem.points)
-
-
-@theme.feature
-def partial_workgroups(view: CpuView) -> Column:
-    """The share of workgroups that are smaller than the others: they finish early."""
-    whole = view.constant(1)
-    for extent, tile, dim in zip(view.sizes, view.tiles["dist"], view.problem.dims, strict=True):
-        if dim.parallel:
-            whole = whole * np.floor(extent / tile)
-    return 1 - whole / view.workgroups
 
 
 @theme.feature

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..registry import Theme
@@ -11,22 +13,10 @@ from .view import CpuView
 theme = Theme("quantization")
 
 
-@theme.each("dist_waste_{}", ("batch", "m", "n"))
-def dist_waste_role(view: CpuView, role: str) -> Column:
-    """Padding of {} to whole workgroup tiles, relative: the last workgroup has less to do."""
-    return _waste(view, "dist", role)
-
-
 @theme.feature
 def dist_waste(view: CpuView) -> Column:
     """Padding of all dims to whole workgroup tiles, relative: uneven workgroups."""
     return _waste(view, "dist")
-
-
-@theme.each("cache_waste_{}", ("m", "n", "k"))
-def cache_waste_role(view: CpuView, role: str) -> Column:
-    """Padding of the enclosing {} to whole cache tiles, relative: a ragged last cache tile."""
-    return _waste(view, "cache", role)
 
 
 @theme.feature
@@ -35,28 +25,17 @@ def cache_waste(view: CpuView) -> Column:
     return _waste(view, "cache")
 
 
-@theme.each("vec_waste_{}", ("m", "n", "k"))
-def vec_waste_role(view: CpuView, role: str) -> Column:
-    """Padding of the enclosing {} to whole vector tiles, relative: masked or scalar remainders."""
-    return _waste(view, "vec", role)
-
-
 @theme.feature
 def vec_waste(view: CpuView) -> Column:
     """Padding to whole vector tiles over all dims, relative: ragged vector loops."""
     return _waste(view, "vec")
 
 
-@theme.each("partial_{}", ("m", "n", "k"))
-def partial_role(view: CpuView, role: str) -> Column:
-    """The share of {} outside full vector tiles, through all levels: it runs on slow code."""
-    return _partial(view, role)
-
-
 @theme.feature
 def partial(view: CpuView) -> Column:
-    """The share of all work outside full vector tiles, through all levels: it runs on slow code."""
-    return _partial(view)
+    """The share of the work outside full vector tiles, through all levels: it runs on slow code."""
+    full = (points / size for (_, points), size in zip(view.vec_counts, view.sizes, strict=True))
+    return 1 - math.prod(full, start=view.constant(1))
 
 
 @theme.feature
@@ -89,23 +68,5 @@ def partial_unpeeled(view: CpuView) -> Column:
     return partial(view) * (1 - peel(view))
 
 
-@theme.feature
-def ragged_loops(view: CpuView) -> Column:
-    """How many loops leave a remainder of the vector tile: code variants multiply with each."""
-    return view.ragged_loops
-
-
-def _waste(view: CpuView, level: str, role: str | None = None) -> Column:
-    ratio = view.constant(1)
-    for value, dim in zip(view.padding[level], view.dims, strict=True):
-        if role is None or dim.role == role:
-            ratio = ratio * value
-    return ratio - 1
-
-
-def _partial(view: CpuView, role: str | None = None) -> Column:
-    share = view.constant(1)
-    for (_, full), dim in zip(view.vec_counts, view.dims, strict=True):
-        if role is None or dim.role == role:
-            share = share * full / dim.size
-    return 1 - share
+def _waste(view: CpuView, level: str) -> Column:
+    return math.prod(view.padding[level], start=view.constant(1)) - 1

@@ -30,12 +30,6 @@ def register_pressure(view: CpuView) -> Column:
 
 
 @theme.feature
-def spill(view: CpuView) -> Column:
-    """Register pressure beyond 1: each spilled accumulator costs a store and a load per step."""
-    return np.maximum(register_pressure(view) - 1, 0)
-
-
-@theme.feature
 def tile_pressure_log2(view: CpuView) -> Column:
     """log2 of the vector tile's operands over the register file: what a schedule may hoist."""
     capacity = max(view.target.registers, 1) * view.vector_bytes
@@ -80,12 +74,6 @@ def lane_fill(view: CpuView, slot: str) -> Column:
     tile = _lane_bytes(view, slot)
     lanes: Column = np.ceil(tile / view.vector_bytes) * view.vector_bytes
     return tile / lanes
-
-
-@theme.each("native_{}", SLOTS)
-def native(view: CpuView, slot: str) -> Column:
-    """1 where the {}'s sums side by side are a multiple of a native vector: no odd shuffles."""
-    return np.asarray(_lane_bytes(view, slot) % view.vector_bytes == 0, dtype=np.float64)
 
 
 @theme.feature

@@ -22,14 +22,17 @@ is what has a single element as its output.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...search import Dim, Operand, kind_of
-from ..view import ROLES, Column, View
+from ..view import ROLES, Column, Rows, View
+from .vectorized import vectorized_loops
 
 LEVELS = ("dist", "cache", "panel", "vec", "step")
 
@@ -38,20 +41,35 @@ LEVELS = ("dist", "cache", "panel", "vec", "step")
 class CpuView(View):
     """Candidates of one CPU problem; a missing (or zero) tile is as large as the enclosing one."""
 
+    def parts(self) -> Iterator[tuple[Rows, Self]]:
+        """Candidates whose vectors are along different loops are seen apart."""
+        loops = np.unique(self.vector_loops)
+        if len(loops) < 2:
+            yield from super().parts()
+            return
+        for loop in loops:
+            rows = np.flatnonzero(self.vector_loops == loop)
+            yield rows, replace(self, candidates=self.candidates.iloc[rows])
+
+    @cached_property
+    def vector_loops(self) -> NDArray[np.intp]:
+        """By candidate: the loop whose points share a vector; -1 if the output is one element."""
+        contiguous = self.inner_loop(self.problem.output)
+        none = -1 if contiguous is None else contiguous
+        return vectorized_loops(self.problem, self.tiles["vec"], none)
+
     @cached_property
     def vector_loop(self) -> int | None:
-        """The loop whose points share a vector; None where the output is a single element."""
-        problem = self.problem
-        long = [i for i, d in enumerate(problem.dims) if d.size > 1]
-        if kind_of(problem).has_window and not dict(problem.traits).get("depthwise"):
-            # Convolutions are brought into a layout that has channels innermost.
-            channels = [i for i in long if problem.dims[i].role == "n"]
-            if channels:
-                return channels[-1]
-        for terms in reversed(problem.output.index):
-            if unit := [loop for loop, stride in terms if stride == 1 and loop in long]:
-                return unit[-1]
-        return None
+        """The one of all candidates (see `parts`), or None where the output is one element."""
+        loop = int(next(iter(self.vector_loops), -1))
+        return None if loop < 0 else loop
+
+    @cached_property
+    def lane(self) -> int:
+        """Bytes of a lane: of a sum, or of the widest element where nothing is summed."""
+        if all(d.parallel for d in self.problem.dims):
+            return max(o.bytes_per_element for o in self.problem.operands)
+        return self.problem.sum_bytes
 
     def has_vectors(self, operand: Operand) -> bool:
         """Whether points that share a vector read (or write) different elements of an operand."""
@@ -170,7 +188,7 @@ class CpuView(View):
         """
         if self.vector_loop is None or not self.has_vectors(operand):
             return self.inner_bytes(operand)
-        return self.tiles["vec"][self.vector_loop] * self.problem.sum_bytes
+        return self.tiles["vec"][self.vector_loop] * self.lane
 
     @cached_property
     def vector_bytes(self) -> int:

@@ -138,9 +138,9 @@ def _times(frame: pd.DataFrame, seed: int) -> NDArray[np.float64]:
     """A made-up machine: reuse, lanes, remainders and balance matter, with noise and failures."""
     f = frame.astype("float64")
     rng = np.random.default_rng(seed)
-    cost = 0.6 * np.log1p(f["loads_per_fma"]) + 1.5 * np.minimum(f["spill"], 2)
+    cost = 0.6 * np.log1p(f["loads_per_fma"]) + 1.5 * np.clip(f["register_pressure"] - 1, 0, 2)
     cost += 1.2 * (1 - f["lane_fill_out"]) + np.sqrt(f["partial_unpeeled"])
-    cost += 0.7 * f["critical_path"] + 0.2 * np.maximum(12 - f["run_dist_rhs"], 0)
+    cost += 0.7 * f["critical_path"] + 0.2 * np.maximum(12 - f["run_cache_rhs"], 0)
     times = np.exp(cost + rng.normal(0, 0.05, len(f)) + f["flops_log2"] / 4)
     failed = f["vec_volume_log2"] > 12
     return np.where(failed, np.nan, times)

@@ -43,20 +43,21 @@ def test_each_kind_of_machine_has_a_predictor_of_its_own(two_machines):
     assert list(ranker.parts) == OWN
     half = len(frame) // 2
     for part, rows in zip(OWN, (slice(None, half), slice(half, None), slice(None)), strict=True):
-        alone = create_ranker("lightgbm").fit(frame.iloc[rows], groups[rows])
+        alone = create_ranker("lightgbm", feature_share=1.0, row_share=0.6)
+        alone.fit(frame.iloc[rows], groups[rows])
         np.testing.assert_array_equal(ranker.parts[part].score(frame), alone.score(frame))
 
 
 @pytest.mark.parametrize("prior", [0.0, 0.5, 1.0])
 def test_predictors_count_by_how_like_the_target_their_machines_are(prior, two_machines):
-    """Zen 3 and Zen 4 are three doublings apart, and two machines of 1 and of 2 MiB L2 are one.
+    """Zen 3 and Zen 4 are too far apart, and two machines of 1 and of 2 MiB L2 are one doubling.
 
     The predictor of all machines counts in full.
     """
     frame, groups = two_machines
     ranker = create_ranker("cpu", prior=prior).fit(frame, groups)
-    own = np.array([1, 1 / 8, 1]), np.array([1 / 8, 1, 1])
-    ships = np.array([1, 1 / 8, 1 / 16, 1]), np.array([1 / 8, 1, 1 / 2, 1])
+    own = np.array([1, 0, 1]), np.array([0, 1, 1])
+    ships = np.array([1, 0, 0, 1]), np.array([0, 1, 1 / 2, 1])
     names = [*(OWN if prior < 1 else []), *(SHIPPED if prior else [])]
     assert list(ranker.parts) == names
     assert bool(ranker.dump()) == (prior < 1)  # what is not asked is not learned
@@ -68,6 +69,17 @@ def test_predictors_count_by_how_like_the_target_their_machines_are(prior, two_m
         found = frame.iloc[rows]
         due = sum(weights[name] * ranker.parts[name].score(found) for name in names)
         np.testing.assert_allclose(ranker.score(found), due)
+
+
+def test_where_all_are_far_off_the_nearest_is_asked(two_machines):
+    frame, groups = two_machines
+    ranker = create_ranker("cpu").fit(frame, groups)
+    zen3, _, everything = ranker.parts.values()
+    # Four and five doublings from them.
+    values = dict(zip(MACHINE, (4, 4, np.log2(4 << 20)), strict=True))
+    other = frame.assign(**values)
+    due = (zen3.score(other) / 16 + everything.score(other)) / (1 + 1 / 16)
+    np.testing.assert_allclose(ranker.score(other), due)
 
 
 def test_a_machine_that_tells_nothing_of_itself_asks_all_alike(two_machines):
