@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     )
     from .gpu import GPU
     from .registry import Catalogue, Theme, collect
-    from .view import View
+    from .view import CandidateView, View
     from .vulkan import VULKAN
 else:
     __getattr__ = exports(__name__)
@@ -26,6 +26,7 @@ __all__ = [
     "GENERIC",
     "GPU",
     "VULKAN",
+    "CandidateView",
     "Catalogue",
     "CpuView",
     "Theme",

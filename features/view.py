@@ -75,20 +75,13 @@ class View(CandidateView):
         """The bytes of the slot's operands that the whole problem touches."""
         return sum(math.prod(self.shapes[o]) * o.bytes_per_element for o in self.slots[slot])
 
-    def inner_loops(self, operand: Operand) -> list[int]:
-        """The loops that walk contiguous elements, parallel ones first: of windows, there are two.
-
-        They have stride 1 in the last dim of a tensor that has more than one element.
-        """
-        for terms in reversed(operand.index):
-            if walked := [(loop, stride) for loop, stride in terms if self.sizes[loop] > 1]:
-                unit = [loop for loop, stride in walked if stride == 1]
-                return sorted(unit, key=lambda loop: not self.problem.dims[loop].parallel)
-        return []
-
     def inner_loop(self, operand: Operand) -> int | None:
-        """The first of `inner_loops`, if there is any."""
-        return next(iter(self.inner_loops(operand)), None)
+        """The loop that walks contiguous elements: stride 1 in the last index, parallel first."""
+        if not operand.index:
+            return None
+        unit = [p for p, stride in operand.index[-1] if stride == 1]
+        unit.sort(key=lambda p: not self.problem.dims[p].parallel)
+        return unit[0] if unit else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,12 +25,13 @@ PREDICTOR = Path(__file__).with_name("data") / "cpu.predictor"
 
 # Features that are the same for all candidates of a machine, and tell machines apart.
 MACHINE = ("target_vector_log2", "target_registers_log2", "target_l2_log2")
-# Predictors of machines farther off are not asked, which takes time: they would count an eighth at
-# most. On a machine of no recordings, 6.1 candidates are taken with them, and without.
-_FARTHEST = 2
-# Trees may use all features, and each learns from other rows. With the machines of the recordings
-# left out in turn, 6.1 candidates were taken, and 6.6 with 0.6 of the features and all rows.
-_ROW_SHARE = 0.6
+# In doublings. Predictors of machines farther off would count less than a quarter, and answering
+# takes time. With each machine of the recordings left out in turn, and three seeds, 6.1 candidates
+# were taken with them, and without.
+_FARTHEST = 2 + 1e-6  # rounding of what targets tell
+# Trees may use all features, and each learns from other rows. In the same way 6.1 candidates were
+# taken (eight seeds), and 6.6 with 0.6 of the features and all rows.
+_FEATURE_SHARE, _ROW_SHARE = 1.0, 0.6
 _LABEL = re.compile(r"[1-9][0-9]{0,8}B-[1-9][0-9]{0,8}-[1-9][0-9]{0,8}K")
 _ALL_MACHINES = "all"
 # Each is asked for every candidate, and there are not many kinds of CPUs.
@@ -81,11 +82,15 @@ class CpuRanker(Ranker):
         if self.prior == 1:  # what it learned would not be asked
             return self
         for number, (machine, rows) in enumerate(kinds.items()):
-            learner = LightGBMRanker(feature_share=1.0, row_share=_ROW_SHARE, seed=self.seed)
+            learner = self._learner()
             learner.on_progress = partial(self._tell, number, len(kinds))
             self.learned_[machine] = learner.fit(frame.iloc[rows], problems[rows])
             del learner.on_progress
         return self
+
+    def _learner(self) -> LightGBMRanker:
+        """An untrained predictor of one kind of machine, or of all."""
+        return LightGBMRanker(feature_share=_FEATURE_SHARE, row_share=_ROW_SHARE, seed=self.seed)
 
     def _tell(self, before: int, predictors: int, done: int, total: int) -> None:
         self.on_progress(before * total + done, predictors * total)
@@ -152,7 +157,7 @@ class CpuRanker(Ranker):
             # Anyone may have written it, and it is shown.
             if machine != _ALL_MACHINES and not _LABEL.fullmatch(machine):
                 raise InputError("what was learned is damaged (it tells of no machine)")
-            learner = LightGBMRanker(seed=self.seed)
+            learner = self._learner()
             learner.catalogue_ = self.catalogue_
             self.learned_[machine] = learner.restore(pieces)
         return self

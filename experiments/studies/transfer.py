@@ -34,7 +34,6 @@ ON_A_CPU = {
     "thread_n_log2": "vec_n_log2",
     "step_log2": "vec_k_log2",
     "workgroups_log2": "workgroups_log2",
-    "wave_waste": "wave_waste",
 }
 COLUMNS = (
     "candidates for", "recordings", "learned at home", "learned on the other backend",

@@ -79,4 +79,5 @@ def _rows(view: CpuView, operand: Operand, level: str) -> Column:
 
 def _stride(view: CpuView, operand: Operand) -> int:
     """Bytes between neighbouring rows."""
-    return math.prod(view.shapes[operand][-1:]) * operand.bytes_per_element
+    row = next((size for size in reversed(view.shapes[operand]) if size > 1), 1)
+    return row * operand.bytes_per_element

@@ -16,7 +16,8 @@ import numpy as np
 from ...search import Operand, kind_of
 from ..view import Column
 from .access import LINE
-from .view import CpuView, depends_on
+from .loops import depends_on, inner_loops
+from .view import CpuView
 
 # In a cycle a core does two of each, or one shuffle and one store. It waits so many cycles for a
 # sum, and takes so many for the loops around a vector tile. Where others are under way, a line
@@ -71,7 +72,7 @@ class CostView(CpuView):
     @cached_property
     def lanes(self) -> float:
         """How many sums a vector holds."""
-        return max(self.vector_bytes / self.lane, 1)
+        return max(self.vector_bytes / self.problem.sum_bytes, 1)
 
     @cached_property
     def least_ops(self) -> float:
@@ -80,8 +81,8 @@ class CostView(CpuView):
 
     @cached_property
     def executed_ops(self) -> dict[LoopNest, Column]:
-        """Vector multiply-adds of one vector tile."""
-        return {nest: self._vectors(nest, nest.loops) for nest in self.nests}
+        """Vector multiply-adds of one vector tile, and additions of the elements of a vector."""
+        return {nest: self._vectors(nest, nest.loops) + self._within(nest) for nest in self.nests}
 
     @cached_property
     def transposed(self) -> Column:
@@ -124,8 +125,8 @@ class CostView(CpuView):
                 for o in operands:
                     again = found[o] * np.where(fitted, grown[o], trips)
                     found[o] = np.where(fits, lines[o], again)
-        workgroups = self.problem.points / self.volume["dist"]
-        l1, l2 = (workgroups * self._total(found.values()) for found in fetched)
+        full = self.problem.points / self.volume["dist"]  # workgroups, smaller ones in part
+        l1, l2 = (full * self._total(found.values()) for found in fetched)
         return l1, l2
 
     # Helpers ------------------------------------------------------------------------------------
@@ -146,6 +147,7 @@ class CostView(CpuView):
                 loads = loads + elements
         # A transpose of n by n takes log2(n) shuffles per vector.
         shuffles = self._transposed(nest) / self.lanes * math.log2(max(self.lanes, 2))
+        shuffles = shuffles + self._within(nest)
         multiply_adds = self.executed_ops[nest] / MULTIPLY_ADDS
         if not nest.reductions:
             return _largest(multiply_adds, loads / LOADS, accumulators, shuffles)
@@ -155,6 +157,9 @@ class CostView(CpuView):
         # What is loaded and stored again takes as long as two loads: there is one store in a cycle.
         loads = loads + 2 * stored + 2 * spilled
         chain = ADD_LATENCY * points
+        if nest.vector in nest.reductions:
+            tile = self.tiles["vec"][nest.vector]
+            chain = ADD_LATENCY * (points / tile * np.ceil(tile / self.lanes) + self._folds(nest))
         return _largest(multiply_adds, loads / LOADS, shuffles, chain)
 
     def _vectors(self, nest: LoopNest, loops: Iterable[int]) -> Column:
@@ -164,6 +169,19 @@ class CostView(CpuView):
             np.ceil(tiles[loop] / self.lanes) if loop == nest.vector else tiles[loop]
             for loop in loops
         )
+
+    def _folds(self, nest: LoopNest) -> Column:
+        """How often the halves of a vector are added up until one sum is left."""
+        if nest.vector not in nest.reductions:
+            return self.constant(0)
+        tile = self.tiles["vec"][nest.vector]
+        return np.ceil(np.log2(np.minimum(tile, self.lanes)))
+
+    def _within(self, nest: LoopNest) -> Column:
+        """Additions of elements of one vector, per vector tile: for all sums, if any."""
+        tiles = self.tiles["vec"]
+        sums = self._product(tiles[loop] for loop in nest.loops if loop not in nest.reductions)
+        return self._folds(nest) * sums
 
     def _steps(self, nest: LoopNest) -> Column:
         """How many vector tiles add to the same sums before these are stored."""
@@ -175,7 +193,7 @@ class CostView(CpuView):
         across = (self._elements(o) for o in nest.inputs if self._across(nest, o))
         total = self._total(across)
         output = self.problem.output
-        if nest == self.nests[-1] and self._across(nest, output):
+        if nest is self.nests[-1] and self._across(nest, output):
             # Sums are read and written once per cache tile of the reduction.
             visits = 2 if nest.reductions else 1
             total = total + visits * self._elements(output) / self._steps(nest)
@@ -183,7 +201,8 @@ class CostView(CpuView):
 
     def _across(self, nest: LoopNest, operand: Operand) -> bool:
         """Whether vectors walk over elements of an operand that are not contiguous."""
-        return depends_on(operand, nest.vector) and nest.vector not in self.inner_loops(operand)
+        contiguous = inner_loops(self.problem, operand)
+        return depends_on(operand, nest.vector) and nest.vector not in contiguous
 
     def _elements(self, operand: Operand) -> Column:
         """How many elements of an operand a vector tile touches."""

@@ -9,7 +9,8 @@ import numpy as np
 from ...search import Operand
 from ..registry import Theme
 from ..view import SLOTS, Column
-from .view import CpuView, depends_on
+from .loops import depends_on
+from .view import CpuView
 
 theme = Theme("registers")
 

@@ -14,10 +14,10 @@ Tiles come in nested levels. Every level has a tile for every loop:
 registers, and `step` is what one of its (unrolled) multiply-adds needs at the same moment.
 
 Loops and operands are named by what vectors do with them, so that ops that are vectorized alike
-look alike. The loop whose points share a vector has the role `n`, and all other parallel ones that
-are not a batch have `m`. `rhs` is each input that a vector walks over, and `lhs` is each of which
-single elements are broadcast. Attention, which is two products, is as its problem has it, and so
-is what has a single element as its output.
+look alike. The loop whose points share a vector may differ between candidates. It has the role `n`
+unless it is a reduction, and all other parallel ones that are not a batch have `m`. `rhs` is each
+input that a vector walks over, and `lhs` is each of which single elements are broadcast. Attention,
+which is two products, is as its problem has it, and so is what has a single element as its output.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from ...search import Dim, Operand, kind_of
 from ..view import ROLES, Column, Rows, View
+from .loops import depends_on, inner_loops, split
 from .vectorized import vectorized_loops
 
 LEVELS = ("dist", "cache", "panel", "vec", "step")
@@ -60,16 +61,13 @@ class CpuView(View):
 
     @cached_property
     def vector_loop(self) -> int | None:
-        """The one of all candidates (see `parts`), or None where the output is one element."""
+        """That of the first candidate, and of all in each of the `parts`; None if there is none."""
         loop = int(next(iter(self.vector_loops), -1))
         return None if loop < 0 else loop
 
-    @cached_property
-    def lane(self) -> int:
-        """Bytes of a lane: of a sum, or of the widest element where nothing is summed."""
-        if all(d.parallel for d in self.problem.dims):
-            return max(o.bytes_per_element for o in self.problem.operands)
-        return self.problem.sum_bytes
+    def inner_loop(self, operand: Operand) -> int | None:
+        """The first of `inner_loops`, if there is any."""
+        return next(iter(inner_loops(self.problem, operand)), None)
 
     def has_vectors(self, operand: Operand) -> bool:
         """Whether points that share a vector read (or write) different elements of an operand."""
@@ -81,7 +79,8 @@ class CpuView(View):
         if self.vector_loop is None or kind_of(self.problem).chained:
             return self.problem.dims
         dims = [replace(d, role="m") if d.role == "n" else d for d in self.problem.dims]
-        dims[self.vector_loop] = replace(dims[self.vector_loop], role="n")
+        if dims[self.vector_loop].parallel:
+            dims[self.vector_loop] = replace(dims[self.vector_loop], role="n")
         return tuple(dims)
 
     @cached_property
@@ -188,7 +187,7 @@ class CpuView(View):
         """
         if self.vector_loop is None or not self.has_vectors(operand):
             return self.inner_bytes(operand)
-        return self.tiles["vec"][self.vector_loop] * self.lane
+        return self.tiles["vec"][self.vector_loop] * self.problem.sum_bytes
 
     @cached_property
     def vector_bytes(self) -> int:
@@ -257,7 +256,10 @@ class CpuView(View):
     def accumulators(self) -> Column:
         """Vector registers that hold the output tile (and attention's scores)."""
         out = self.footprint["step", "out"] / self.problem.output.bytes_per_element
-        registers = out / self._inner_tile * self._inner_vectors
+        if self.vector_loop is None or depends_on(self.problem.output, self.vector_loop):
+            registers = out / self._inner_tile * self._inner_vectors
+        else:
+            registers = np.ceil(out * self.problem.sum_bytes / self.vector_bytes)
         first = kind_of(self.problem).first_reduction
         if first is not None:
             scores = self._product(
@@ -290,7 +292,7 @@ class CpuView(View):
 
     @cached_property
     def _inner_vectors(self) -> Column:
-        return np.ceil(self.lane_bytes(self.problem.output) / self.vector_bytes)
+        return np.ceil(self._inner_tile * self.problem.sum_bytes / self.vector_bytes)
 
     def _loops(self, level: str) -> list[tuple[Column, Dim]]:
         return list(zip(self.tiles[level], self.dims, strict=True))
@@ -306,20 +308,3 @@ class CpuView(View):
         for loop, stride in terms:
             result = result + stride * (tiles[loop] - 1)
         return result
-
-
-def depends_on(operand: Operand, loop: int | None) -> bool:
-    """Whether a loop walks over elements of an operand."""
-    return any(one == loop for terms in operand.index for one, _ in terms)
-
-
-def split(extent: Column, tiles: list[Column]) -> tuple[Column, Column]:
-    """Splits an extent by nested tiles: how many innermost tiles, and points in full ones."""
-    tile = tiles[0]
-    whole = np.floor(extent / tile)
-    rest = extent - whole * tile
-    if len(tiles) == 1:
-        return whole + (rest > 0), whole * tile
-    count, full = split(tile, tiles[1:])
-    rest_count, rest_full = split(rest, tiles[1:])
-    return whole * count + rest_count, whole * full + rest_full

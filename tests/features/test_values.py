@@ -219,18 +219,6 @@ def test_roles_are_what_loops_are_to_vectors(samples):
     assert row["transposed_per_op"] == 1  # vectors of rows, which the input has as columns
 
 
-def test_elements_that_are_moved_fill_vectors_as_they_are(samples):
-    dims = (Dim("d0", 64, "m", True), Dim("d1", 64, "n", True))
-    given = Operand("in0", "f16", (((1, 1),), ((0, 1),)))
-    output = Operand("out", "f16", (((0, 1),), ((1, 1),)), output=True)
-    problem = Problem("generic", "linalg.generic", dims, (given, output))
-    row = one(samples, problem, vec_d0=32, vec_d1=32)
-    assert row["inner_vectors_out"] == 0  # 32 of two bytes
-    assert row["executed_ops_log2"] == 0
-    # 32 vectors of 32, which take five shuffles each.
-    assert row["core_cycles_log2"] == pytest.approx(math.log2((32 * 5 + 5) / 16))
-
-
 def test_elements_are_contiguous_along_the_last_loop_that_has_several(samples):
     dims = (Dim("d0", 64, "m", True), Dim("d1", 1, "m", True))
     given = Operand("in0", "f32", (((0, 1),), ((1, 1),)))
@@ -245,6 +233,29 @@ def vectorized(samples, problem, *candidates):
     """The names of the loops whose points share a vector."""
     view = CpuView(problem, samples.TARGET, pd.DataFrame(candidates))
     return [problem.dims[loop].name for loop in view.vector_loops]
+
+
+def test_reductions_are_added_up_within_vectors_unless_the_tile_has_one_of_their_points(samples):
+    dims = (Dim("n", 256, "n", True), Dim("k", 1024, "k", False))
+    columns = Operand("in0", "f32", (((1, 1),), ((0, 1),)))
+    output = Operand("out", "f32", (((0, 1),),), output=True)
+    problem = Problem("generic", "linalg.generic", dims, (columns, output))
+    single, several = {"vec_n": 64, "vec_k": 1}, {"vec_n": 8, "vec_k": 32}
+    assert vectorized(samples, problem, single, several) == ["n", "k"]
+    rows = extract(problem, samples.TARGET, pd.DataFrame([single, several]))
+    assert list(rows["vec_n_log2"]) == [6, 0]
+    assert list(rows["vec_m_log2"]) == [0, 3]
+    assert list(rows["inner_vectors_rhs"]) == [2, 1]
+    # Eight sums are in a register of 16, of 32; 64 in four.
+    assert list(rows["accumulator_pressure"]) == [4 / 32, 1 / 32]
+    # Each sum takes two vectors, which are transposed, and the last 16 elements four halvings.
+    within = 8 * 4
+    assert list(rows["executed_ops_log2"]) == pytest.approx([0, math.log2((8 * 2 + within) / 16)])
+    assert list(rows["transposed_per_op"]) == pytest.approx([0, 8 * 32 / ((16 + within) * 16)])
+    # Four additions that wait for no other take 2 cycles, and a sum 4; shuffles: one in a cycle.
+    shuffles = 8 * 32 / 16 * 4 + within
+    cycles = [math.log2((4 + 5) / 2), math.log2((shuffles + 5) / 8)]
+    assert list(rows["core_cycles_log2"]) == pytest.approx(cycles)
 
 
 def test_products_that_have_columns_first_are_vectorized_along_them(samples):
