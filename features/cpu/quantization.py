@@ -16,19 +16,19 @@ theme = Theme("quantization")
 @theme.feature
 def dist_waste(view: CpuView) -> Column:
     """Padding of all dims to whole workgroup tiles, relative: uneven workgroups."""
-    return _waste(view, "dist")
+    return view.padding["dist"] - 1
 
 
 @theme.feature
 def cache_waste(view: CpuView) -> Column:
     """Padding to whole cache tiles over all dims, relative: ragged cache tiles."""
-    return _waste(view, "cache")
+    return view.padding["cache"] - 1
 
 
 @theme.feature
 def vec_waste(view: CpuView) -> Column:
     """Padding to whole vector tiles over all dims, relative: ragged vector loops."""
-    return _waste(view, "vec")
+    return view.padding["vec"] - 1
 
 
 @theme.feature
@@ -66,7 +66,3 @@ def partial_peeled(view: CpuView) -> Column:
 def partial_unpeeled(view: CpuView) -> Column:
     """The share of the work in remainders that are not peeled: masks or dynamic shapes."""
     return partial(view) * (1 - peel(view))
-
-
-def _waste(view: CpuView, level: str) -> Column:
-    return math.prod(view.padding[level], start=view.constant(1)) - 1

@@ -236,12 +236,12 @@ class CpuView(View):
         return self._product(count for count, _ in self.vec_counts)
 
     @cached_property
-    def padding(self) -> dict[str, tuple[Column, ...]]:
-        """By level and loop: the enclosing extent rounded up to whole tiles, over that extent."""
+    def padding(self) -> dict[str, Column]:
+        """By level: the enclosing extents rounded up to whole tiles, over these extents."""
         sizes = tuple(self.constant(s) for s in self.sizes)
         nest = (("dist", sizes), ("cache", self.tiles["dist"]), ("vec", self.tiles["cache"]))
         return {
-            level: tuple(
+            level: self._product(
                 np.ceil(o / t) * t / o for o, t in zip(outer, self.tiles[level], strict=True)
             )
             for level, outer in nest
