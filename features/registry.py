@@ -12,8 +12,8 @@ import pandas as pd
 
 from .view import Column
 
-# Computes a feature from its catalogue's view: a column, or one number where it is the same for all
-# candidates.
+# Computes a feature from its catalogue's view, or one of its parts: a column, or one number where
+# it is the same for all candidates.
 Function = Callable[[Any], "Column | float"]
 F = TypeVar("F", bound=Function)
 

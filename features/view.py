@@ -30,7 +30,10 @@ class CandidateView:
     """What features are computed from: it has `candidates`, a frame with a row for each."""
 
     def parts(self) -> Iterator[tuple[Rows, Self]]:
-        """Candidates that have to be seen apart: the places of their rows, and a view of them."""
+        """Candidates that have to be seen apart: the places of their rows, and a view of them.
+
+        Each row is in one of the parts.
+        """
         yield slice(None), self
 
 

@@ -26,7 +26,7 @@ from .command_line import NOTHING_TO_DO, run_study
 
 # By feature of Vulkan's catalogue: what stands for it on a CPU. Workgroups are workgroups, a
 # thread's tile is what a core computes at once: its vector tile. On CPUs `n` is the loop that
-# vectors walk over, which is not the problem's where an output is contiguous along rows.
+# vectors walk over, if it is no reduction, and not the problem's.
 ON_A_CPU = {
     "tile_m_log2": "dist_m_log2",
     "tile_n_log2": "dist_n_log2",

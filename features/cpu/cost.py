@@ -15,13 +15,13 @@ theme = Theme("cost")
 
 @theme.feature
 def executed_ops_log2(view: CostView) -> Column:
-    """log2 of executed vector multiply-adds over those needed: empty lanes, padding, repeats."""
+    """log2 of executed vector operations over those needed: empty lanes, padding, halvings."""
     return np.log2(view.vec_tiles * sum(view.executed_ops.values()) / view.least_ops)
 
 
 @theme.feature
 def transposed_per_op(view: CostView) -> Column:
-    """Elements reordered in registers per multiply-add: shuffles have a port to themselves."""
+    """Elements reordered in registers per operation: shuffles have a port to themselves."""
     return view.transposed / (sum(view.executed_ops.values()) * view.lanes)
 
 

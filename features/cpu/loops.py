@@ -1,4 +1,4 @@
-"""What loops do to operands and to extents, whatever the candidates."""
+"""What loops do to operands, and tiles to extents."""
 
 from __future__ import annotations
 

@@ -22,12 +22,13 @@ def vectorized_loops(
 
     Args:
         tiles: the vector tile of each loop.
-        contiguous: the loop along which the output is contiguous, or what stands for none: it is
-            the one that is vectorized, but for reductions, and for products and convolutions that
-            have columns or channels first.
+        contiguous: the loop along which the output is contiguous, or -1 for none: it is the one
+            that is vectorized, but for reductions, and for products and convolutions that have
+            columns or channels first.
     """
     loops = np.full(len(tiles[0]), contiguous)
-    if problem.kind == "generic":
+    kind = kind_of(problem)
+    if kind.memory_bound:
         # Several points of a reduction are added up within a vector, whatever is contiguous.
         for i in (i for i, d in enumerate(problem.dims) if not d.parallel):
             loops = np.where(tiles[i] > 1, i, loops)
@@ -35,17 +36,15 @@ def vectorized_loops(
     columns = [i for i, d in enumerate(problem.dims) if d.role == "n" and d.size > 1]
     if not columns or contiguous in columns:
         return loops
-    if kind_of(problem).has_window:
-        traits = dict(problem.traits)
+    traits = dict(problem.traits)
+    if kind.has_window and not traits.get("depthwise"):
         window = [i for i, d in enumerate(problem.dims) if d.name in ("fd", "fh", "fw")]
-        if traits.get("depthwise"):
-            return loops
         if traits.get("grouped") or len(window) != 2:
             return np.full_like(loops, columns[-1])
         # A tile of several window points is brought into a layout that has channels innermost. With
         # one point it is a product, which is vectorized as it stands.
         by_columns = _points(tiles, window) > 1
-    elif can_interchange(problem):
+    elif not kind.has_window and can_interchange(problem):
         # The compiler expects the lhs's loops first. Of others it makes vectors of columns, whether
         # these are contiguous or not; with one column in the tile, a product by a vector is left.
         by_columns = _points(tiles, columns) > 1

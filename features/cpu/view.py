@@ -17,7 +17,7 @@ Loops and operands are named by what vectors do with them, so that ops that are 
 look alike. The loop whose points share a vector may differ between candidates. It has the role `n`
 unless it is a reduction, and all other parallel ones that are not a batch have `m`. `rhs` is each
 input that a vector walks over, and `lhs` is each of which single elements are broadcast. Attention,
-which is two products, is as its problem has it, and so is what has a single element as its output.
+which is two products, is as its problem has it, and so is what has no vector loop.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ LEVELS = ("dist", "cache", "panel", "vec", "step")
 
 @dataclass(frozen=True, eq=False)
 class CpuView(View):
-    """Candidates of one CPU problem; a missing (or zero) tile is as large as the enclosing one."""
+    """Candidates of one CPU problem; a missing (or zero) tile is as large as the enclosing one.
+
+    What is named by vectors holds for candidates with the same vector loop: ask each of `parts`.
+    """
 
     def parts(self) -> Iterator[tuple[Rows, Self]]:
         """Candidates whose vectors are along different loops are seen apart."""
@@ -54,14 +57,14 @@ class CpuView(View):
 
     @cached_property
     def vector_loops(self) -> NDArray[np.intp]:
-        """By candidate: the loop whose points share a vector; -1 if the output is one element."""
+        """By candidate: the loop whose points share a vector, or -1 for none."""
         contiguous = self.inner_loop(self.problem.output)
         none = -1 if contiguous is None else contiguous
         return vectorized_loops(self.problem, self.tiles["vec"], none)
 
     @cached_property
     def vector_loop(self) -> int | None:
-        """That of the first candidate, and of all in each of the `parts`; None if there is none."""
+        """That of the first candidate, and of all in each of `parts`; None if there is none."""
         loop = int(next(iter(self.vector_loops), -1))
         return None if loop < 0 else loop
 
@@ -183,7 +186,7 @@ class CpuView(View):
     def lane_bytes(self, operand: Operand) -> Column:
         """Bytes in registers of the sums along the vector loop that an operand takes part in.
 
-        Of an operand that is broadcast, the bytes of contiguous elements.
+        Of what has one element for all points of a vector, the bytes of contiguous elements.
         """
         if self.vector_loop is None or not self.has_vectors(operand):
             return self.inner_bytes(operand)
@@ -256,7 +259,7 @@ class CpuView(View):
     def accumulators(self) -> Column:
         """Vector registers that hold the output tile (and attention's scores)."""
         out = self.footprint["step", "out"] / self.problem.output.bytes_per_element
-        if self.vector_loop is None or depends_on(self.problem.output, self.vector_loop):
+        if self.has_vectors(self.problem.output):
             registers = out / self._inner_tile * self._inner_vectors
         else:
             registers = np.ceil(out * self.problem.sum_bytes / self.vector_bytes)
