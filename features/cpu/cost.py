@@ -22,7 +22,8 @@ def executed_ops_log2(view: CostView) -> Column:
 @theme.feature
 def transposed_per_op(view: CostView) -> Column:
     """Elements reordered in registers per operation: shuffles have a port to themselves."""
-    return view.transposed / (sum(view.executed_ops.values()) * view.lanes)
+    elements = sum(view.transposed.values(), view.constant(0))
+    return elements / (sum(view.executed_ops.values()) * view.lanes)
 
 
 @theme.feature

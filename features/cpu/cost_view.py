@@ -44,6 +44,11 @@ class LoopNest:
     reductions: tuple[int, ...]
     inputs: tuple[Operand, ...]
 
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The loops that it does not sum over."""
+        return tuple(loop for loop in self.loops if loop not in self.reductions)
+
 
 @dataclass(frozen=True, eq=False)
 class CostView(CpuView):
@@ -85,9 +90,9 @@ class CostView(CpuView):
         return {nest: self._vectors(nest, nest.loops) + self._within(nest) for nest in self.nests}
 
     @cached_property
-    def transposed(self) -> Column:
+    def transposed(self) -> dict[LoopNest, Column]:
         """Elements per vector tile that change their order in registers."""
-        return self._total(map(self._transposed, self.nests))
+        return {nest: self._transposed(nest) for nest in self.nests}
 
     @cached_property
     def core_cycles(self) -> Column:
@@ -133,8 +138,7 @@ class CostView(CpuView):
 
     def _nest_cycles(self, nest: LoopNest) -> Column:
         """What is slowest of all that a vector tile of a nest does at the same time."""
-        kept = [loop for loop in nest.loops if loop not in nest.reductions]
-        accumulators = self._vectors(nest, kept)
+        accumulators = self._vectors(nest, nest.kept)
         loads, streams = self.constant(0), 0
         for operand in nest.inputs:
             elements = self._elements(operand)
@@ -146,7 +150,7 @@ class CostView(CpuView):
             else:
                 loads = loads + elements
         # A transpose of n by n takes log2(n) shuffles per vector.
-        shuffles = self._transposed(nest) / self.lanes * math.log2(max(self.lanes, 2))
+        shuffles = self.transposed[nest] / self.lanes * math.log2(max(self.lanes, 2))
         shuffles = shuffles + self._within(nest)
         multiply_adds = self.executed_ops[nest] / MULTIPLY_ADDS
         if not nest.reductions:
@@ -156,10 +160,7 @@ class CostView(CpuView):
         stored = accumulators / self._steps(nest)
         # What is loaded and stored again takes as long as two loads: there is one store in a cycle.
         loads = loads + 2 * stored + 2 * spilled
-        chain = ADD_LATENCY * points
-        if nest.vector in nest.reductions:
-            tile = self.tiles["vec"][nest.vector]
-            chain = ADD_LATENCY * (points / tile * np.ceil(tile / self.lanes) + self._folds(nest))
+        chain = ADD_LATENCY * (self._vectors(nest, nest.reductions) + self._folds(nest))
         return _largest(multiply_adds, loads / LOADS, shuffles, chain)
 
     def _vectors(self, nest: LoopNest, loops: Iterable[int]) -> Column:
@@ -179,9 +180,7 @@ class CostView(CpuView):
 
     def _within(self, nest: LoopNest) -> Column:
         """Additions of elements of one vector, per vector tile: for all sums, if any."""
-        tiles = self.tiles["vec"]
-        sums = self._product(tiles[loop] for loop in nest.loops if loop not in nest.reductions)
-        return self._folds(nest) * sums
+        return self._folds(nest) * self._product(self.tiles["vec"][loop] for loop in nest.kept)
 
     def _steps(self, nest: LoopNest) -> Column:
         """How many vector tiles add to the same sums before these are stored."""
