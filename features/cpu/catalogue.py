@@ -18,4 +18,4 @@ _REGISTER_TILE = (
 
 _FEATURES = collect(module.theme for module in _MODULES)
 
-CPU = Catalogue("cpu", 3, CostView, _FEATURES, "CPUs", _REGISTER_TILE)
+CPU = Catalogue("cpu", 4, CostView, _FEATURES, "CPUs", _REGISTER_TILE)

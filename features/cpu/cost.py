@@ -20,10 +20,10 @@ def executed_ops_log2(view: CostView) -> Column:
 
 
 @theme.feature
-def transposed_per_op(view: CostView) -> Column:
-    """Elements reordered in registers per operation: shuffles have a port to themselves."""
-    elements = sum(view.transposed.values(), view.constant(0))
-    return elements / (sum(view.executed_ops.values()) * view.lanes)
+def shuffles_per_op(view: CostView) -> Column:
+    """Shuffles that transpose in registers, per vector operation: they have but one port."""
+    shuffles = sum(view.shuffles.values(), view.constant(0))
+    return shuffles / sum(view.executed_ops.values())
 
 
 @theme.feature

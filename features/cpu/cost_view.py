@@ -6,7 +6,6 @@ that what was learned of some kinds holds for others.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -33,13 +32,14 @@ class LoopNest:
     """One product (or sum, or map) that the vector tile computes: attention has two of them.
 
     Attributes:
-        vector: the loop whose points share a vector, if any.
+        packed: the loops whose points share vectors, from the outermost one in. If they are
+            reductions, elements of a vector are added up.
         loops: those that it has.
         reductions: those of them that it sums over.
         inputs: what it reads from memory.
     """
 
-    vector: int | None
+    packed: tuple[int, ...]
     loops: tuple[int, ...]
     reductions: tuple[int, ...]
     inputs: tuple[Operand, ...]
@@ -48,6 +48,11 @@ class LoopNest:
     def kept(self) -> tuple[int, ...]:
         """The loops that it does not sum over."""
         return tuple(loop for loop in self.loops if loop not in self.reductions)
+
+    @property
+    def adds_within(self) -> bool:
+        """Whether elements of one vector are added up."""
+        return any(loop in self.reductions for loop in self.packed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,15 +68,15 @@ class CostView(CpuView):
         inputs = tuple(o for o in problem.inputs if o.index)
         kind = kind_of(problem)
         if not kind.chained:
-            return (LoopNest(self.vector_loop, loops, reductions, inputs),)
+            return (LoopNest(self.packed_loops, loops, reductions, inputs),)
         # Its second product's vectors are along the output's columns, its first one's along keys.
         columns, head = (problem.dims.index(problem.dim(name)) for name in kind.excluded_loops)
         keys = tuple(i for i in reductions if i != head)
         scores = tuple(i for i in loops if i != columns)
         weighted = tuple(i for i in loops if i != head)
         return (
-            LoopNest(keys[-1] if keys else None, scores, (head,), inputs[:2]),
-            LoopNest(columns, weighted, keys, inputs[2:3]),
+            LoopNest(keys[-1:], scores, (head,), inputs[:2]),
+            LoopNest((columns,), weighted, keys, inputs[2:3]),
         )
 
     @cached_property
@@ -90,9 +95,9 @@ class CostView(CpuView):
         return {nest: self._vectors(nest, nest.loops) + self._within(nest) for nest in self.nests}
 
     @cached_property
-    def transposed(self) -> dict[LoopNest, Column]:
-        """Elements per vector tile that change their order in registers."""
-        return {nest: self._transposed(nest) for nest in self.nests}
+    def shuffles(self) -> dict[LoopNest, Column]:
+        """Shuffles per vector tile that change the order of elements in registers."""
+        return {nest: self._shuffles(nest) for nest in self.nests}
 
     @cached_property
     def core_cycles(self) -> Column:
@@ -138,70 +143,83 @@ class CostView(CpuView):
 
     def _nest_cycles(self, nest: LoopNest) -> Column:
         """What is slowest of all that a vector tile of a nest does at the same time."""
+        sums, packed = self._points(nest.kept), self._points(nest.packed)
         accumulators = self._vectors(nest, nest.kept)
+        if nest.adds_within:  # as vectors of sums
+            accumulators = np.ceil(sums / self.lanes)
         loads, streams = self.constant(0), 0
         for operand in nest.inputs:
             elements = self._elements(operand)
-            if depends_on(operand, nest.vector):
-                assert nest.vector is not None
-                tile = self.tiles["vec"][nest.vector]
-                loads = loads + elements / tile * np.ceil(tile / self.lanes)
+            if any(depends_on(operand, loop) for loop in nest.packed):
+                loads = loads + elements / packed * np.ceil(packed / self.lanes)
                 streams += 1
             else:
                 loads = loads + elements
-        # A transpose of n by n takes log2(n) shuffles per vector.
-        shuffles = self.transposed[nest] / self.lanes * math.log2(max(self.lanes, 2))
-        shuffles = shuffles + self._within(nest)
+        shuffles = self.shuffles[nest] + self._within(nest)
         multiply_adds = self.executed_ops[nest] / MULTIPLY_ADDS
         if not nest.reductions:
             return _largest(multiply_adds, loads / LOADS, accumulators, shuffles)
-        points = self._product(self.tiles["vec"][loop] for loop in nest.reductions)
-        spilled = np.maximum(0, accumulators + 1 + streams - max(self.target.registers, 1)) * points
+        steps = self._vectors(nest, nest.reductions)
+        spilled = np.maximum(0, accumulators + 1 + streams - max(self.target.registers, 1)) * steps
         stored = accumulators / self._steps(nest)
         # What is loaded and stored again takes as long as two loads: there is one store in a cycle.
         loads = loads + 2 * stored + 2 * spilled
-        chain = ADD_LATENCY * (self._vectors(nest, nest.reductions) + self._folds(nest))
+        chain = ADD_LATENCY * (steps + self._halvings(nest))
         return _largest(multiply_adds, loads / LOADS, shuffles, chain)
 
-    def _vectors(self, nest: LoopNest, loops: Iterable[int]) -> Column:
-        """How many vectors the points of loops take in a vector tile."""
-        tiles = self.tiles["vec"]
-        return self._product(
-            np.ceil(tiles[loop] / self.lanes) if loop == nest.vector else tiles[loop]
-            for loop in loops
-        )
+    def _points(self, loops: Iterable[int]) -> Column:
+        """How many points loops have in a vector tile."""
+        return self._product(self.tiles["vec"][loop] for loop in loops)
 
-    def _folds(self, nest: LoopNest) -> Column:
+    def _vectors(self, nest: LoopNest, loops: Sequence[int]) -> Column:
+        """How many vectors the points of loops take in a vector tile."""
+        packed = self._points(loop for loop in loops if loop in nest.packed)
+        others = self._points(loop for loop in loops if loop not in nest.packed)
+        return others * np.ceil(packed / self.lanes)
+
+    def _halvings(self, nest: LoopNest) -> Column:
         """How often the halves of a vector are added up until one sum is left."""
-        if nest.vector not in nest.reductions:
+        if not nest.adds_within:
             return self.constant(0)
-        tile = self.tiles["vec"][nest.vector]
-        return np.ceil(np.log2(np.minimum(tile, self.lanes)))
+        return np.ceil(np.log2(np.minimum(self._points(nest.packed), self.lanes)))
 
     def _within(self, nest: LoopNest) -> Column:
         """Additions of elements of one vector, per vector tile: for all sums, if any."""
-        return self._folds(nest) * self._product(self.tiles["vec"][loop] for loop in nest.kept)
+        return self._halvings(nest) * self._points(nest.kept)
 
     def _steps(self, nest: LoopNest) -> Column:
         """How many vector tiles add to the same sums before these are stored."""
         cache, vec = self.tiles["cache"], self.tiles["vec"]
         return self._product(np.ceil(cache[loop] / vec[loop]) for loop in nest.reductions)
 
-    def _transposed(self, nest: LoopNest) -> Column:
-        """Elements of a nest's operands, per vector tile, that change their order in registers."""
-        across = (self._elements(o) for o in nest.inputs if self._across(nest, o))
+    def _shuffles(self, nest: LoopNest) -> Column:
+        """Shuffles per vector tile of a nest whose vectors are across contiguous elements."""
+        across = (self._transpose(nest, o) for o in nest.inputs if self._across(nest, o))
         total = self._total(across)
         output = self.problem.output
         if nest is self.nests[-1] and self._across(nest, output):
-            # Sums are read and written once per cache tile of the reduction.
-            visits = 2 if nest.reductions else 1
-            total = total + visits * self._elements(output) / self._steps(nest)
+            # Each vector tile of a reduction brings its sums into order, and back.
+            total = total + (2 if nest.reductions else 1) * self._elements(output)
         return total
+
+    def _transpose(self, nest: LoopNest, operand: Operand) -> Column:
+        """Shuffles that transpose an operand's part of a vector tile.
+
+        On x86, 8x8 and 16x16 elements take log2(n) shuffles for each vector of n, and others about
+        one for each element (0.4 to 1.5).
+        """
+        elements = self._elements(operand)
+        rows = self.tiles["vec"][nest.packed[-1]]
+        square = ((rows == 8) | (rows == 16)) & (elements == rows**2)
+        lanes = np.minimum(rows, self.lanes)
+        return elements * np.where(square, np.log2(lanes) / lanes, 1)
 
     def _across(self, nest: LoopNest, operand: Operand) -> bool:
         """Whether vectors walk over elements of an operand that are not contiguous."""
-        contiguous = inner_loops(self.problem, operand)
-        return depends_on(operand, nest.vector) and nest.vector not in contiguous
+        if not nest.packed or self.sizes[nest.packed[-1]] == 1:
+            return False
+        inner = nest.packed[-1]
+        return depends_on(operand, inner) and inner not in inner_loops(self.problem, operand)
 
     def _elements(self, operand: Operand) -> Column:
         """How many elements of an operand a vector tile touches."""

@@ -8,7 +8,7 @@ from ...search import Operand, Problem
 from ..view import Column
 
 
-def depends_on(operand: Operand, loop: int | None) -> bool:
+def depends_on(operand: Operand, loop: int) -> bool:
     """Whether a loop walks over elements of an operand."""
     return any(one == loop for terms in operand.index for one, _ in terms)
 

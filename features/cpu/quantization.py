@@ -40,11 +40,9 @@ def partial(view: CpuView) -> Column:
 
 @theme.feature
 def partial_inner(view: CpuView) -> Column:
-    """The share of the vectors' own dim outside full vector tiles: whole vectors are lost."""
-    loop = view.vector_loop
-    if loop is None:
-        return view.constant(0)
-    return 1 - view.vec_counts[loop][1] / view.sizes[loop]
+    """The share of the vectors' own dims outside full vector tiles: whole vectors are lost."""
+    full = (view.vec_counts[loop][1] / view.sizes[loop] for loop in view.packed_loops)
+    return 1 - math.prod(full, start=view.constant(1))
 
 
 @theme.feature

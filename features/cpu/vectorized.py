@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...search import Problem, can_interchange, kind_of
+from ...search import Problem, kind_of
 from ..view import Column
 
 
@@ -19,6 +19,8 @@ def vectorized_loops(
     problem: Problem, tiles: Sequence[Column], contiguous: int
 ) -> NDArray[np.intp]:
     """By candidate: the position of the loop whose points share a vector.
+
+    If it is a reduction, points of all reductions share one, and are added up within it.
 
     Args:
         tiles: the vector tile of each loop.
@@ -30,9 +32,7 @@ def vectorized_loops(
     kind = kind_of(problem)
     if kind.memory_bound:
         # Several points of a reduction are added up within a vector, whatever is contiguous.
-        for i in (i for i, d in enumerate(problem.dims) if not d.parallel):
-            loops = np.where(tiles[i] > 1, i, loops)
-        return loops
+        return _last(tiles, [i for i, d in enumerate(problem.dims) if not d.parallel], loops)
     columns = [i for i, d in enumerate(problem.dims) if d.role == "n" and d.size > 1]
     if not columns or contiguous in columns:
         return loops
@@ -43,15 +43,21 @@ def vectorized_loops(
             return np.full_like(loops, columns[-1])
         # A tile of several window points is brought into a layout that has channels innermost. With
         # one point it is a product, which is vectorized as it stands.
-        by_columns = _points(tiles, window) > 1
-    elif not kind.has_window and can_interchange(problem):
-        # The compiler expects the lhs's loops first. Of others it makes vectors of columns, whether
-        # these are contiguous or not; with one column in the tile, a product by a vector is left.
-        by_columns = _points(tiles, columns) > 1
-    else:
+        several = math.prod((tiles[i] for i in window), start=np.ones(len(loops))) > 1
+        return np.where(several, columns[-1], loops)
+    if kind.has_window:
         return loops
-    return np.where(by_columns, columns[-1], loops)
+    # The compiler makes vectors of columns, whether these are contiguous or not. With one column in
+    # the tile, a product by a vector is left: of rows, if these are the inner loops.
+    rows = [i for i, d in enumerate(problem.dims) if d.role == "m" and d.size > 1]
+    return _last(tiles, columns, np.full_like(loops, max(rows[-1:] + columns[-1:])))
 
 
-def _points(tiles: Sequence[Column], loops: Sequence[int]) -> Column:
-    return math.prod((tiles[i] for i in loops), start=np.ones(len(tiles[0])))
+def _last(
+    tiles: Sequence[Column], loops: Sequence[int], otherwise: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """By candidate: the last of the loops that has several points in its tile."""
+    found = otherwise
+    for i in loops:
+        found = np.where(tiles[i] > 1, i, found)
+    return found

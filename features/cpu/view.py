@@ -68,13 +68,26 @@ class CpuView(View):
         loop = int(next(iter(self.vector_loops), -1))
         return None if loop < 0 else loop
 
+    @cached_property
+    def packed_loops(self) -> tuple[int, ...]:
+        """The loops whose points share vectors: `vector_loop`, after other reductions if it is one.
+
+        Reductions inside of it have one point in a vector tile.
+        """
+        loop = self.vector_loop
+        if loop is None:
+            return ()
+        if self.problem.dims[loop].parallel:
+            return (loop,)
+        return tuple(i for i, d in enumerate(self.problem.dims[: loop + 1]) if not d.parallel)
+
     def inner_loop(self, operand: Operand) -> int | None:
         """The first of `inner_loops`, if there is any."""
         return next(iter(inner_loops(self.problem, operand)), None)
 
     def has_vectors(self, operand: Operand) -> bool:
         """Whether points that share a vector read (or write) different elements of an operand."""
-        return depends_on(operand, self.vector_loop)
+        return any(depends_on(operand, loop) for loop in self.packed_loops)
 
     @cached_property
     def dims(self) -> tuple[Dim, ...]:
@@ -178,10 +191,10 @@ class CpuView(View):
         )
 
     def inner_bytes(self, operand: Operand) -> Column:
-        """Bytes of contiguous elements in the operand's part of the vector tile."""
+        """Bytes of contiguous elements in the operand's part of the vector tile, or of its sums."""
         loop = self.inner_loop(operand)
         tile = self.constant(1) if loop is None else self.tiles["vec"][loop]
-        return tile * operand.bytes_per_element
+        return tile * (self.problem.sum_bytes if operand.output else operand.bytes_per_element)
 
     def lane_bytes(self, operand: Operand) -> Column:
         """Bytes in registers of the sums along the vector loop that an operand takes part in.
@@ -190,7 +203,7 @@ class CpuView(View):
         """
         if self.vector_loop is None or not self.has_vectors(operand):
             return self.inner_bytes(operand)
-        return self.tiles["vec"][self.vector_loop] * self.problem.sum_bytes
+        return self._inner_tile * self.problem.sum_bytes
 
     @cached_property
     def vector_bytes(self) -> int:
@@ -290,8 +303,8 @@ class CpuView(View):
 
     @cached_property
     def _inner_tile(self) -> Column:
-        loop = self.vector_loop
-        return self.constant(1) if loop is None else self.tiles["vec"][loop]
+        """Points of the vector tile that share vectors."""
+        return self._product(self.tiles["vec"][loop] for loop in self.packed_loops)
 
     @cached_property
     def _inner_vectors(self) -> Column:

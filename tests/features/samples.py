@@ -55,6 +55,48 @@ def attention(batch: int, rows: int, keys: int, head: int) -> Problem:
     )
 
 
+def pointwise(pixels: int, channels: int, outputs: int) -> Problem:
+    """A 1x1 convolution with channels first, as the compiler has it: a product, columns first."""
+    return Problem(
+        "contraction",
+        "linalg.generic",
+        (
+            Dim("n", outputs, "n", True),
+            Dim("m", pixels, "m", True),
+            Dim("k", channels, "k", False),
+        ),
+        (
+            Operand("lhs", "f32", (((2, 1),), ((1, 1),))),
+            Operand("rhs", "f32", (((0, 1),), ((2, 1),))),
+            Operand("out", "f32", (((0, 1),), ((1, 1),)), output=True),
+        ),
+    )
+
+
+def channels_first(problem: Problem) -> Problem:
+    """A convolution of `conv`, as torch has it."""
+    image, weights, output = problem.operands
+    places = (0, 3, 1, 2)
+    image, output = (replace(o, index=tuple(o.index[i] for i in places)) for o in (image, output))
+    weights = replace(weights, index=tuple(weights.index[i] for i in (3, 2, 0, 1)))
+    return replace(problem, operands=(image, weights, output))
+
+
+def reduction(*sizes: int, kept: int, columns: bool = False) -> Problem:
+    """Sums of rows, or of columns, of 16-bit elements."""
+    order = (*range(1, len(sizes) + 1), 0) if columns else tuple(range(len(sizes) + 1))
+    sums = tuple(Dim(f"k{i}", size, "k", False) for i, size in enumerate(sizes))
+    return Problem(
+        "generic",
+        "linalg.generic",
+        (Dim("d0", kept, "n" if columns else "m", True), *sums),
+        (
+            Operand("in0", "bf16", tuple(((i, 1),) for i in order)),
+            Operand("out", "bf16", (((0, 1),),), output=True),
+        ),
+    )
+
+
 SKINNY = matmul(32, 2048, 2048)
 
 PROBLEMS = {
@@ -68,6 +110,12 @@ PROBLEMS = {
     "strided": conv(28, 128, 128, stride=2),
     "depthwise": depthwise(56, 144),
     "attention": attention(20, 1024, 1024, 64),
+    "pointwise": pointwise(784, 128, 256),
+    "channels_first": channels_first(conv(28, 64, 64)),
+    "rows": reduction(1500, kept=500),
+    "columns": reduction(1024, kept=256, columns=True),
+    "planes": reduction(56, 28, kept=96),
+    "total": reduction(4096, kept=1),
 }
 
 

@@ -64,7 +64,7 @@ def skinny(samples):
         ("kind_contraction", 1),
         ("target_cores_log2", 3),
         ("executed_ops_log2", 0),
-        ("transposed_per_op", 0),
+        ("shuffles_per_op", 0),
         # 64 multiply-adds, two in a cycle, and 5 cycles for the loops around; 40 loads take less.
         ("core_cycles_log2", math.log2((32 + 5) / 32)),
         # L1 holds 512 lines, and the panel of 656 is more: all of it is fetched again in each of
@@ -177,9 +177,12 @@ def test_a_transposed_rhs_is_contiguous_along_the_reduction(samples):
     assert row["rhs_inner_is_k"] == 1
     # It is brought into rows of 16 f32, by as many elements as there are for a step's 4 x 16 sums.
     assert row["lane_fill_rhs"] == 1
-    assert row["transposed_per_op"] == pytest.approx(4 * 16 / (4 * 16 * 4))
-    # 64 elements in 4 vectors of 16, with 4 shuffles each; 16 multiply-adds take 8 cycles.
-    assert row["core_cycles_log2"] == pytest.approx(math.log2((16 + 5) / 8))
+    # Each element takes a shuffle, and they one cycle each; 16 multiply-adds take 8 cycles.
+    assert row["shuffles_per_op"] == 64 / 16
+    assert row["core_cycles_log2"] == pytest.approx(math.log2((64 + 5) / 8))
+    # A square of 16 by 16 takes four shuffles for each vector.
+    square = one(samples, problem, vec_n=16, vec_k=16, vec_m=4)
+    assert square["shuffles_per_op"] == 16 * 4 / (4 * 16)
 
 
 def test_all_that_fits_is_fetched_once(samples):
@@ -216,7 +219,7 @@ def test_roles_are_what_loops_are_to_vectors(samples):
     assert view.by_role["vec", "n"][0] == 16
     assert view.loads == (2 * 4, 2)
     row = one(samples, problem, **tiles)
-    assert row["transposed_per_op"] == 1  # vectors of rows, which the input has as columns
+    assert row["shuffles_per_op"] == 16  # vectors of rows, which the input has as columns
 
 
 def test_elements_are_contiguous_along_the_last_loop_that_has_several(samples):
@@ -226,7 +229,7 @@ def test_elements_are_contiguous_along_the_last_loop_that_has_several(samples):
     problem = Problem("generic", "linalg.generic", dims, (given, output))
     view = CpuView(problem, samples.TARGET, pd.DataFrame([{"vec_d0": 16}]))
     assert view.inner_loop(output) == view.vector_loop == 0
-    assert one(samples, problem, vec_d0=16)["transposed_per_op"] == 0
+    assert one(samples, problem, vec_d0=16)["shuffles_per_op"] == 0
 
 
 def vectorized(samples, problem, *candidates):
@@ -251,11 +254,50 @@ def test_reductions_are_added_up_within_vectors_unless_the_tile_has_one_of_their
     # Each sum takes two vectors, which are transposed, and the last 16 elements four halvings.
     within = 8 * 4
     assert list(rows["executed_ops_log2"]) == pytest.approx([0, math.log2((8 * 2 + within) / 16)])
-    assert list(rows["transposed_per_op"]) == pytest.approx([0, 8 * 32 / ((16 + within) * 16)])
+    assert list(rows["shuffles_per_op"]) == pytest.approx([0, 8 * 32 / (16 + within)])
     # Four additions that wait for no other take 2 cycles, and a sum 4; shuffles: one in a cycle.
-    shuffles = 8 * 32 / 16 * 4 + within
+    shuffles = 8 * 32 + within
     cycles = [math.log2((4 + 5) / 2), math.log2((shuffles + 5) / 8)]
     assert list(rows["core_cycles_log2"]) == pytest.approx(cycles)
+
+
+def test_points_of_several_reductions_share_vectors(samples):
+    # Windows of 8 by 4 points: the IR has vectors of 32 for each sum.
+    dims = (Dim("m", 64, "m", True), Dim("k0", 8, "k", False), Dim("k1", 4, "k", False))
+    windows = Operand("in0", "f32", (((0, 1),), ((1, 1),), ((2, 1),)))
+    output = Operand("out", "f32", (((0, 1),),), output=True)
+    problem = Problem("generic", "linalg.generic", dims, (windows, output))
+    both, outer = {"vec_m": 4, "vec_k0": 8, "vec_k1": 4}, {"vec_m": 4, "vec_k0": 8, "vec_k1": 1}
+    assert vectorized(samples, problem, both, outer) == ["k1", "k0"]
+    rows = extract(problem, samples.TARGET, pd.DataFrame([both, outer]))
+    assert list(rows["inner_vectors_rhs"]) == [1, -1]
+    assert list(rows["vector_ops_log2"]) == [3, 2]
+    # Two vectors for each of four sums and four halvings, or one and three: 128 and 32 points.
+    assert list(rows["executed_ops_log2"]) == pytest.approx(
+        [math.log2(4 * (2 + 4) / 8), math.log2(4 * (1 + 3) * 4 / 8)]
+    )
+    assert list(rows["shuffles_per_op"]) == pytest.approx([0, 4 * 8 / (4 * (1 + 3))])
+
+
+def test_sums_within_vectors_are_kept_in_vectors(samples):
+    dims = (Dim("m", 4096, "m", True), Dim("k", 1024, "k", False))
+    rows = Operand("in0", "f32", (((0, 1),), ((1, 1),)))
+    output = Operand("out", "f32", (((0, 1),),), output=True)
+    problem = Problem("generic", "linalg.generic", dims, (rows, output))
+    row = one(samples, problem, vec_m=64, vec_k=16)
+    # 64 sums in four registers: nothing is spilled, and four halvings of each take 256 shuffles.
+    assert row["core_cycles_log2"] == pytest.approx(math.log2((64 * 4 + 5) / (64 / 2)))
+
+
+def test_a_reduced_output_counts_as_its_sums(samples):
+    # bf16 sums are f32 until they are stored, whatever loop is vectorized.
+    dims = (Dim("n", 256, "n", True), Dim("k", 1024, "k", False))
+    columns = Operand("in0", "bf16", (((1, 1),), ((0, 1),)))
+    output = Operand("out", "bf16", (((0, 1),),), output=True)
+    problem = Problem("generic", "linalg.generic", dims, (columns, output))
+    tiles = pd.DataFrame([{"vec_n": 16, "vec_k": 1}, {"vec_n": 16, "vec_k": 4}])
+    rows = extract(problem, samples.TARGET, tiles)
+    assert list(rows["inner_vectors_out"]) == [0, 0]
 
 
 def test_products_that_have_columns_first_are_vectorized_along_them(samples):
@@ -271,13 +313,31 @@ def test_products_that_have_columns_first_are_vectorized_along_them(samples):
     rows = extract(problem, samples.TARGET, pd.DataFrame([many, single, many], index=[3, 1, 2]))
     assert list(rows.index) == [3, 1, 2]
     assert list(rows["vec_n_log2"]) == [3, 6, 3]
-    # Weights and sums change their order: 8 x 4, and 8 x 32 twice in 12 tiles of the reduction.
-    in_registers = (8 * 4 + 2 * 8 * 32 / 12) / (32 * 4 * 16)
-    assert list(rows["transposed_per_op"]) == pytest.approx([in_registers, 0, in_registers])
+    # Weights and sums change their order: 8 x 4, and 8 x 32 twice for each tile of the reduction.
+    in_registers = (8 * 4 + 2 * 8 * 32) / (32 * 4)
+    assert list(rows["shuffles_per_op"]) == pytest.approx([in_registers, 0, in_registers])
     alone = extract(problem, samples.TARGET, pd.DataFrame([many], index=[3]))
     pd.testing.assert_frame_equal(rows.loc[[3]], alone)
-    named = replace(problem, op="linalg.matmul")
-    assert vectorized(samples, named, many) == ["m"]
+    # A batch that is contiguous changes nothing: with rows outside, columns they are in any case.
+    batch = Dim("b", 8, "batch", True)
+    inner = tuple(replace(o, index=(*o.index, ((3, 1),))) for o in problem.operands)
+    problem = replace(problem, dims=(*dims, batch), operands=inner)
+    assert vectorized(samples, problem, many, single) == ["n", "m"]
+    rows_first = replace(problem, dims=(dims[1], dims[0], *problem.dims[2:]))
+    assert vectorized(samples, rows_first, many, single) == ["n", "n"]
+
+
+def test_the_last_columns_that_have_several_points_are_vectorized(samples):
+    dims = (
+        *(Dim("n0", 8, "n", True), Dim("n1", 16, "n", True)),
+        *(Dim("m", 64, "m", True), Dim("k", 32, "k", False)),
+    )
+    pixels = Operand("lhs", "f32", (((3, 1),), ((2, 1),)))
+    weights = Operand("rhs", "f32", (((0, 1),), ((1, 1),), ((3, 1),)))
+    output = Operand("out", "f32", (((0, 1),), ((1, 1),), ((2, 1),)), output=True)
+    problem = Problem("contraction", "linalg.generic", dims, (pixels, weights, output))
+    tiles = [{"vec_n0": 4, "vec_n1": 8}, {"vec_n0": 4, "vec_n1": 1}, {"vec_n0": 1, "vec_n1": 1}]
+    assert vectorized(samples, problem, *tiles) == ["n1", "n0", "m"]
 
 
 def test_vectors_of_a_convolution_are_along_channels(samples):
