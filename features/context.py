@@ -60,7 +60,7 @@ def fused_ops(view: View) -> float:
 @theme.feature
 def input_bytes(view: View) -> float:
     """Bytes per input element: how many fit in a vector."""
-    operands = view.slots["lhs"] or view.slots["rhs"]
+    operands = view.problem_slots["lhs"]
     return float(max((o.bytes_per_element for o in operands), default=0))
 
 
@@ -89,5 +89,5 @@ def target_cores_log2(view: View) -> float:
 
 
 def _inner_is_reduction(view: View, slot: str) -> float:
-    loops = [view.inner_loop(o) for o in view.slots[slot]]
+    loops = [view.inner_loop(o) for o in view.problem_slots[slot]]
     return float(any(i is not None and not view.problem.dims[i].parallel for i in loops))

@@ -64,10 +64,15 @@ class View(CandidateView):
         return tuple(d.size for d in self.problem.dims)
 
     @cached_property
-    def slots(self) -> dict[str, tuple[Operand, ...]]:
+    def problem_slots(self) -> dict[str, tuple[Operand, ...]]:
         """By slot: the first input that is no scalar, the other ones, and the output."""
         inputs = tuple(o for o in self.problem.inputs if o.index)
         return {"lhs": inputs[:1], "rhs": inputs[1:], "out": (self.problem.output,)}
+
+    @cached_property
+    def slots(self) -> dict[str, tuple[Operand, ...]]:
+        """By slot: operands as features name them, the problem's own unless a view says more."""
+        return self.problem_slots
 
     @cached_property
     def shapes(self) -> dict[Operand, tuple[int, ...]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..registry import Theme
@@ -25,9 +27,13 @@ def workgroups_per_core_log2(view: CpuView) -> Column:
 
 @theme.feature
 def critical_path(view: CpuView) -> Column:
-    """log2 of the busiest core's full workgroups over an even share: bounds the speed-up."""
-    busiest = np.ceil(view.workgroups / _cores(view)) * view.volume["dist"]
-    return np.log2(busiest * _cores(view) / view.problem.points)
+    """log2 of the busiest core's work over an even share: bounds the speed-up."""
+    # Smaller workgroups, of remainders, go to cores that full ones leave idle.
+    full = math.prod(
+        np.floor(d.size / t) for t, d in zip(view.tiles["dist"], view.problem.dims, strict=True)
+    )
+    share = np.ceil(full / _cores(view)) * _cores(view) * view.volume["dist"]
+    return np.log2(np.maximum(share / view.problem.points, 1))
 
 
 @theme.feature

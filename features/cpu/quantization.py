@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from ..registry import Theme
 from ..view import Column
 from .view import CpuView
@@ -47,11 +45,8 @@ def partial_inner(view: CpuView) -> Column:
 
 @theme.feature
 def peel(view: CpuView) -> Column:
-    """1 where no loop leaves a remainder, or remainders are peeled: the main loop is clean."""
-    # How often a loop of unknown size runs is only known for the largest size.
-    clean = (view.ragged_loops == 0) & (not view.problem.dynamic)
-    value = view.knob("peel")
-    return np.asarray(clean if value is None else clean | (value > 0), dtype=np.float64)
+    """1 where the compiler knows how large vector tiles are, or peels remainders off: no masks."""
+    return 1 - view.masked
 
 
 @theme.feature

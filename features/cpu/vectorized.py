@@ -42,9 +42,11 @@ def vectorized_loops(
         if traits.get("grouped") or len(window) != 2:
             return np.full_like(loops, columns[-1])
         # A tile of several window points is brought into a layout that has channels innermost. With
-        # one point it is a product, which is vectorized as it stands.
+        # one point, and a stride of 1, it is a product that is vectorized along rows of the image.
         several = math.prod((tiles[i] for i in window), start=np.ones(len(loops))) > 1
-        return np.where(several, columns[-1], loops)
+        several |= traits.get("stride", 1) > 1
+        rows = [i for i, d in enumerate(problem.dims) if d.role == "m" and d.size > 1]
+        return np.where(several, columns[-1], _last(tiles, rows, loops))
     if kind.has_window:
         return loops
     # The compiler makes vectors of columns, whether these are contiguous or not. With one column in

@@ -1,17 +1,4 @@
-"""A CpuView: the candidates of a CPU space as tiles, extents and footprints, each computed once.
-
-Tiles come in nested levels. Every level has a tile for every loop:
-
-| level | parallel loops | reductions |
-| --- | --- | --- |
-| `dist` | what one workgroup computes | the whole loop |
-| `cache` | the cache tile | the cache tile |
-| `panel` | the vector tile | the cache tile |
-| `vec` | the vector tile | the vector tile |
-| `step` | the vector tile | 1 |
-
-`panel` is what the innermost reduction loop streams through while the accumulators stay in
-registers, and `step` is what one of its (unrolled) multiply-adds needs at the same moment.
+"""A CpuView: the candidates of a CPU space by what their tiles do with vectors and operands.
 
 Loops and operands are named by what vectors do with them, so that ops that are vectorized alike
 look alike. The loop whose points share a vector may differ between candidates. It has the role `n`
@@ -22,25 +9,24 @@ which is two products, is as its problem has it, and so is what has no vector lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...search import Dim, Operand, kind_of
-from ..view import ROLES, Column, Rows, View
-from .loops import depends_on, inner_loops, split
+from ..view import ROLES, Column, Rows
+from .loops import depends_on, inner_loops
+from .tile_view import LEVELS, TileView
 from .vectorized import vectorized_loops
-
-LEVELS = ("dist", "cache", "panel", "vec", "step")
 
 
 @dataclass(frozen=True, eq=False)
-class CpuView(View):
-    """Candidates of one CPU problem; a missing (or zero) tile is as large as the enclosing one.
+class CpuView(TileView):
+    """Candidates of one CPU problem, seen the way that most features look at them.
 
     What is named by vectors holds for candidates with the same vector loop: ask each of `parts`.
     """
@@ -103,34 +89,13 @@ class CpuView(View):
     def slots(self) -> dict[str, tuple[Operand, ...]]:
         """By slot: inputs that are broadcast, inputs that vectors walk over, and the output."""
         if self.vector_loop is None or kind_of(self.problem).chained:
-            return super().slots
+            return self.problem_slots
         inputs = [o for o in self.problem.inputs if o.index]
         return {
             "lhs": tuple(o for o in inputs if not self.has_vectors(o)),
             "rhs": tuple(o for o in inputs if self.has_vectors(o)),
             "out": (self.problem.output,),
         }
-
-    def _tile(self, level: str, dim: Dim, enclosing: Column) -> Column:
-        tile = self.knob(f"{level}_{dim.name}")
-        if tile is None:
-            return enclosing
-        return np.where(tile < 1, enclosing, np.minimum(tile, enclosing))
-
-    @cached_property
-    def tiles(self) -> dict[str, tuple[Column, ...]]:
-        """By level: the tile of every loop, in the problem's order of loops."""
-        rows: list[tuple[Column, ...]] = []
-        one = self.constant(1)
-        for dim in self.problem.dims:
-            dist = self.constant(dim.size)
-            if dim.parallel:
-                dist = self._tile("dist", dim, dist)
-            cache = self._tile("cache", dim, dist)
-            vec = self._tile("vec", dim, cache)
-            panel, step = (vec, vec) if dim.parallel else (cache, one)
-            rows.append((dist, cache, panel, vec, step))
-        return {level: tuple(r[i] for r in rows) for i, level in enumerate(LEVELS)}
 
     @cached_property
     def by_role(self) -> dict[tuple[str, str], Column]:
@@ -140,11 +105,6 @@ class CpuView(View):
             for level in LEVELS
             for role in ROLES
         }
-
-    @cached_property
-    def volume(self) -> dict[str, Column]:
-        """By level: how many points of the iteration space the tile holds."""
-        return {level: self._product(self.tiles[level]) for level in LEVELS}
 
     @cached_property
     def flops(self) -> dict[str, Column]:
@@ -210,6 +170,11 @@ class CpuView(View):
         return max(self.target.vector_bytes, 1)
 
     @cached_property
+    def lanes(self) -> float:
+        """How many sums a vector holds."""
+        return max(self.vector_bytes / self.problem.sum_bytes, 1)
+
+    @cached_property
     def cache_bytes(self) -> tuple[int, int, int]:
         """L1, L2, L3; where a level is missing, what the nearer one holds."""
         l1, l2, l3 = self.target.cache_bytes
@@ -218,50 +183,6 @@ class CpuView(View):
         return l1, l2, l3 or l2
 
     # Counts -------------------------------------------------------------------------------------
-
-    @cached_property
-    def vec_counts(self) -> tuple[tuple[Column, Column], ...]:
-        """By loop: how many vector tiles, and how many of its points lie in full ones.
-
-        Exact: a remainder of the workgroup tile has its own remainder of the vector tile.
-        """
-        counts = []
-        for i, dim in enumerate(self.problem.dims):
-            nest = [self.tiles["cache"][i], self.tiles["vec"][i]]
-            if self.knob(f"cache_{dim.name}") is None:
-                nest = nest[1:]
-            if dim.parallel:
-                nest.insert(0, self.tiles["dist"][i])
-            counts.append(split(self.constant(dim.size), nest))
-        return tuple(counts)
-
-    @cached_property
-    def ragged_loops(self) -> Column:
-        """How many loops leave a remainder of the vector tile."""
-        counted = zip(self.vec_counts, self.sizes, strict=True)
-        ragged = ((full < size).astype(np.float64) for (_, full), size in counted)
-        return sum(ragged, self.constant(0))
-
-    @cached_property
-    def workgroups(self) -> Column:
-        return self._product(np.ceil(d.size / t) for t, d in self._loops("dist") if d.parallel)
-
-    @cached_property
-    def vec_tiles(self) -> Column:
-        """How many vector tiles the whole problem takes."""
-        return self._product(count for count, _ in self.vec_counts)
-
-    @cached_property
-    def padding(self) -> dict[str, Column]:
-        """By level: the enclosing extents rounded up to whole tiles, over these extents."""
-        sizes = tuple(self.constant(s) for s in self.sizes)
-        nest = (("dist", sizes), ("cache", self.tiles["dist"]), ("vec", self.tiles["cache"]))
-        return {
-            level: self._product(
-                np.ceil(o / t) * t / o for o, t in zip(outer, self.tiles[level], strict=True)
-            )
-            for level, outer in nest
-        }
 
     @cached_property
     def vector_ops(self) -> Column:
@@ -312,15 +233,3 @@ class CpuView(View):
 
     def _loops(self, level: str) -> list[tuple[Column, Dim]]:
         return list(zip(self.tiles[level], self.dims, strict=True))
-
-    def _product(self, columns: Iterable[Column]) -> Column:
-        factors = list(columns)
-        return reduce(np.multiply, factors) if factors else self.constant(1)
-
-    def _extent(self, tiles: Sequence[Column], terms: tuple[tuple[int, int], ...]) -> Column:
-        if len(terms) == 1 and terms[0][1] == 1:  # as of most dims
-            return tiles[terms[0][0]]
-        result = self.constant(1)
-        for loop, stride in terms:
-            result = result + stride * (tiles[loop] - 1)
-        return result

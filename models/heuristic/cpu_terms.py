@@ -56,7 +56,7 @@ CPU_TERMS = (
     ),
     PenaltyTerm(
         "core_cycles",
-        1.0,
+        2.0,
         "padding, empty lanes, loads, shuffles, waiting for sums and short loops add to arithmetic",
         ("core_cycles_log2",),
         lambda factor: factor,
@@ -70,13 +70,6 @@ CPU_TERMS = (
         lambda share: np.sqrt(share),
     ),
     PenaltyTerm(
-        "peeled_remainders",
-        1.5,
-        "peeled remainders run apart, often as scalar code",
-        ("partial_peeled",),
-        lambda share: share,
-    ),
-    PenaltyTerm(
         "dot_tile",
         1.0,
         "a matrix that is used once is best added up in tiles of one native vector by one",
@@ -84,13 +77,6 @@ CPU_TERMS = (
         lambda octaves: octaves,
     ),
     # Reduction ----------------------------------------------------------------------------------
-    PenaltyTerm(
-        "odd_k",
-        0.2,
-        "a reduction tile that is no power of two seldom divides the loop around it",
-        ("vec_k_pow2",),
-        lambda pow2: 1 - pow2,
-    ),
     PenaltyTerm(
         "large_k",
         0.2,
@@ -108,7 +94,7 @@ CPU_TERMS = (
     # Parallelism --------------------------------------------------------------------------------
     PenaltyTerm(
         "imbalance",
-        1.5,
+        1.0,
         "the run lasts as long as its busiest core: idle cores, ragged last wave",
         ("critical_path",),
         lambda path: np.maximum(path, 0),
@@ -127,13 +113,6 @@ CPU_TERMS = (
         "rows a large power of two apart evict each other before they are used again",
         ("conflicts_rhs", "run_cache_rhs"),
         lambda rows, run: excess(rows, 3.0) * shortfall(run, 12.0) / 4,
-    ),
-    PenaltyTerm(
-        "panel_misses",
-        0.2,
-        "the panel that a register tile streams should stay in L1",
-        ("panel_l1",),
-        lambda fill: excess(fill, 0.0),
     ),
     PenaltyTerm(
         "cache_tile_misses",

@@ -70,10 +70,8 @@ def test_gpu_terms_add_up_to_the_score_and_have_weights(samples):
     assert list(terms.columns) == [t.name for t in GPU_TERMS]
     np.testing.assert_allclose(terms.sum(axis=1), base.score(frame))
     np.testing.assert_allclose(terms.drop(columns="traffic").sum(axis=1), changed.score(frame))
-    with pytest.raises(
-        InputError, match="heuristic has no term 'peeled_remainders'; it has uneven_"
-    ):
-        create_ranker("heuristic", weights={"peeled_remainders": 1}).score(frame)
+    with pytest.raises(InputError, match="heuristic has no term 'remainders'; it has uneven_"):
+        create_ranker("heuristic", weights={"remainders": 1}).score(frame)
 
 
 def test_a_frame_without_features_is_refused(heuristic):
