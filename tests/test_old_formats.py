@@ -65,7 +65,7 @@ def test_predictors_score_as_they_did(name):
 
 
 def test_a_predictor_of_other_features_is_refused():
-    with pytest.raises(InputError, match="on version 1, and this frontrunner has 3"):
+    with pytest.raises(InputError, match="on version 1, and this frontrunner has 4"):
         load(Path("version1.predictor"))
 
 

@@ -36,23 +36,22 @@ def vectorized_loops(
     columns = [i for i, d in enumerate(problem.dims) if d.role == "n" and d.size > 1]
     if not columns or contiguous in columns:
         return loops
-    traits = dict(problem.traits)
-    if kind.has_window and not traits.get("depthwise"):
-        window = [i for i, d in enumerate(problem.dims) if d.name in ("fd", "fh", "fw")]
-        if traits.get("grouped") or len(window) != 2:
-            return np.full_like(loops, columns[-1])
-        # A tile of several window points is brought into a layout that has channels innermost. With
-        # one point, and a stride of 1, it is a product that is vectorized along rows of the image.
-        several = math.prod((tiles[i] for i in window), start=np.ones(len(loops))) > 1
-        several |= traits.get("stride", 1) > 1
-        rows = [i for i, d in enumerate(problem.dims) if d.role == "m" and d.size > 1]
-        return np.where(several, columns[-1], _last(tiles, rows, loops))
-    if kind.has_window:
-        return loops
-    # The compiler makes vectors of columns, whether these are contiguous or not. With one column in
-    # the tile, a product by a vector is left: of rows, if these are the inner loops.
     rows = [i for i, d in enumerate(problem.dims) if d.role == "m" and d.size > 1]
-    return _last(tiles, columns, np.full_like(loops, max(rows[-1:] + columns[-1:])))
+    if not kind.has_window:
+        # The compiler makes vectors of columns, whether these are contiguous or not. With one
+        # column in the tile, a product by a vector is left: of rows, if these are the inner loops.
+        return _last(tiles, columns, np.full_like(loops, max(rows[-1:] + columns[-1:])))
+    traits = dict(problem.traits)
+    if traits.get("depthwise"):
+        return loops
+    window = [i for i, d in enumerate(problem.dims) if d.name in ("fd", "fh", "fw")]
+    if traits.get("grouped") or len(window) != 2:
+        return np.full_like(loops, columns[-1])
+    # A tile of several window points is brought into a layout that has channels innermost. With one
+    # point, and a stride of 1, it is a product that is vectorized along rows of the image.
+    several = math.prod((tiles[i] for i in window), start=np.ones(len(loops))) > 1
+    several |= traits.get("stride", 1) > 1
+    return np.where(several, columns[-1], _last(tiles, rows, loops))
 
 
 def _last(

@@ -48,10 +48,12 @@ class TreeRanker(Ranker):
         return -self.trees_.predict(values)
 
     def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
-        """The exact Shapley values of the features."""
+        """The exact Shapley values of the features; of a linear part, against its value at 0."""
         chosen = frame if rows is None else frame.iloc[list(rows)]
         values = self._values(chosen)
         shares, start = shapley_values(self.trees_, values)
+        for feature, share in self.trees_.lines(values).items():
+            shares[:, feature] += share
         found = pd.DataFrame(-shares, columns=pd.Index(self.catalogue_.names), index=chosen.index)
         return found.assign(**{BASE: -start})
 

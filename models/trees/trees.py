@@ -31,15 +31,16 @@ _TYPES = {
     "value": "<f4",
     "cover": "<f4",
     "importance": "<f4",
+    "slopes": "<f4",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Regression trees whose answers are added up.
+    """Regression trees whose answers are added up, and added to a linear function.
 
-    All but the first and the last array have an item for each node, one tree after the other, each
-    with its root first.
+    All but the first and the last two arrays have an item for each node, one tree after the other,
+    each with its root first.
 
     Attributes:
         size: how many nodes each tree has.
@@ -50,6 +51,7 @@ class Trees:
         value: a leaf's answer; 0 for other nodes.
         cover: how many training rows reached the node.
         importance: each feature's share in what splits gained in training.
+        slopes: each feature's factor in the linear function, mostly 0.
     """
 
     size: NDArray[np.uint32]
@@ -61,6 +63,7 @@ class Trees:
     value: NDArray[np.float32]
     cover: NDArray[np.float32]
     importance: NDArray[np.float32]
+    slopes: NDArray[np.float32]
 
     @classmethod
     def make(cls, **columns: ArrayLike) -> Self:
@@ -71,6 +74,7 @@ class Trees:
         """
         # Thresholds are rounded down: so no float32 value changes sides.
         columns["threshold"] = _below(np.asarray(columns["threshold"], np.float64))
+        columns.setdefault("slopes", np.zeros(len(np.asarray(columns["importance"]))))
         return cls(**{n: np.asarray(columns[n]).astype(t) for n, t in _TYPES.items()})
 
     @classmethod
@@ -80,6 +84,8 @@ class Trees:
         Raises:
             InputError: they are no trees over so many features.
         """
+        # Earlier files are of trees alone.
+        pieces = {"slopes": bytes(len(pieces.get("importance", b"")))} | dict(pieces)
         try:
             trees = cls(**{n: np.frombuffer(pieces[n], dtype) for n, dtype in _TYPES.items()})
             if len(trees.importance) != features:
@@ -91,8 +97,9 @@ class Trees:
         return trees
 
     def __post_init__(self) -> None:
-        lengths = {len(getattr(self, name)) for name in set(_TYPES) - {"size", "importance"}}
-        if len(lengths) > 1:
+        others = {"size", "importance", "slopes"}
+        lengths = {len(getattr(self, name)) for name in set(_TYPES) - others}
+        if len(lengths) > 1 or len(self.slopes) != len(self.importance):
             raise ValueError("its arrays are of different lengths")
         size, left, right, feature = (
             getattr(self, name).astype(np.int64) for name in ("size", "left", "right", "feature")
@@ -102,6 +109,7 @@ class Trees:
         children = np.concatenate([inner + left[inner], inner + right[inner]])
         if not (
             np.isfinite(self.value).all()
+            and np.isfinite(self.slopes).all()
             and not np.isnan(self.threshold).any()
             and (np.isfinite(cover) & (cover > 0)).all()
             and (cover[children] <= np.tile(cover[inner], 2)).all()
@@ -114,7 +122,12 @@ class Trees:
 
     def predict(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
         """One answer per row."""
-        return self._walker.predict(values)
+        return sum(self.lines(values).values(), self._walker.predict(values))
+
+    def lines(self, values: NDArray[np.float32]) -> dict[int, NDArray[np.float64]]:
+        """By feature that is in the linear function: what it adds to each row's answer."""
+        used = np.flatnonzero(self.slopes)
+        return {i: values[:, i] * np.float64(self.slopes[i]) for i in used.tolist()}
 
     @cached_property
     def _walker(self) -> Walker:

@@ -285,14 +285,6 @@ def test_smaller_workgroups_go_to_idle_cores(samples):
     assert list(rows["critical_path"]) == pytest.approx([math.log2(6 / 5), 0])
 
 
-def test_workgroups_find_in_cache_what_earlier_ones_left(samples):
-    # 16 workgroups of a row of tiles each read all of the rhs, 512 KiB, which L2 holds.
-    tiles = {"dist_m": 4, "vec_m": 4, "dist_n": 256, "vec_n": 16, "cache_k": 512, "vec_k": 1}
-    row = one(samples, samples.matmul(64, 256, 512), **tiles)
-    assert row["l2_lines_log2"] == 0
-    assert row["l1_lines_log2"] > 3
-
-
 def test_roles_are_what_loops_are_to_vectors(samples):
     dims = (Dim("d0", 64, "m", True), Dim("d1", 32, "n", True), Dim("d2", 48, "n", True))
     columns = Operand("in0", "f32", (((0, 1),), ((1, 1),), ((2, 1),)))
@@ -443,6 +435,10 @@ def test_vectors_of_a_convolution_are_along_channels(samples):
     assert problem.dims[view.vector_loop].name == "oc"
     assert view.slots["rhs"] == (weights,)
     # With one point of the window in a tile, a row of the image is what it is vectorized along.
-    assert vectorized(samples, problem, tile, tile | {"vec_fw": 1}) == ["oc", "ow"]
+    single = tile | {"vec_fw": 1}
+    assert vectorized(samples, problem, tile, single) == ["oc", "ow"]
+    assert vectorized(samples, problem, single | {"vec_oh": 7, "vec_ow": 1}) == ["oh"]
+    strided = replace(problem, traits=(*problem.traits[:-1], ("stride", 2)))
+    assert vectorized(samples, strided, single) == ["oc"]
     grouped = replace(problem, traits=(*problem.traits, ("grouped", 1)))
     assert vectorized(samples, grouped, tile | {"vec_fw": 1}) == ["oc"]

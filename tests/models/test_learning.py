@@ -109,6 +109,26 @@ def test_relevance_puts_the_slowest_success_above_a_failure():
     assert _relevance(np.array([0.0, 1e-6, 0.5, 1.0])).tolist() == [0, 1, 8, 15]
 
 
+def test_trees_learn_what_the_cost_model_leaves(training):
+    frame, groups = training
+    both = create_ranker("lightgbm", rounds=20).fit(frame, groups)
+    alone = create_ranker("lightgbm", rounds=20, cost_model=False).fit(frame, groups)
+    assert not alone.trees_.slopes.any()
+    names = np.array(both.catalogue_.names)
+    assert list(names[both.trees_.slopes != 0]) == ["cycles_log2"]
+    # Fewer cycles come first, and the feature's share is told.
+    assert both.trees_.slopes.min() < 0
+    assert both.importances()["cycles_log2"] > alone.importances()["cycles_log2"]
+    assert both.importances().sum() == pytest.approx(1)
+    slower = frame.assign(cycles_log2=frame["cycles_log2"] + 100)
+    assert (both.score(slower) > both.score(frame) + 10).all()
+    shares = both.contributions(frame.head(40))
+    np.testing.assert_allclose(shares.sum(axis=1), both.score(frame.head(40)), rtol=1e-5)
+    # Pairs have no scale on which a line could be.
+    pairs = create_ranker("lightgbm", rounds=2, objective="lambdarank").fit(frame, groups)
+    assert not pairs.trees_.slopes.any()
+
+
 @pytest.mark.parametrize("name", ["forest", "lightgbm", "cpu", "adaptive"])
 def test_training_tells_how_far_it_is(name, training):
     ranker, told = create_ranker(name), []

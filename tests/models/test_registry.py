@@ -82,7 +82,7 @@ def test_every_number_among_parameters_has_limits(name):
     cls = ranker_class(name)
     defaults = cls().get_params()
     cls.check_params(defaults)
-    numbers = {key for key, value in defaults.items() if isinstance(value, int | float)}
+    numbers = {key for key, value in defaults.items() if type(value) in (int, float)}
     assert numbers <= set(cls.limits)
 
 
