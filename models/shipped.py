@@ -121,7 +121,7 @@ class CpuRanker(Ranker):
         return {f.name: Reason(f.doc, (f.name,)) for f in CPU.features}
 
     def importances(self) -> pd.Series[float]:
-        """Each feature's share in what splits gained in training, in the mean of the predictors."""
+        """Each feature's share in what was gained in training, in the mean of the predictors."""
         found = pd.DataFrame({n: part.importances() for n, part in self.parts.items()})
         return found.mean(axis=1)
 

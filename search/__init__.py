@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         resolve_target,
         target_flags,
     )
-    from .interchanged import can_interchange, compiled_problem
+    from .interchanged import compiled_problem
     from .kind import Kind, kind_of, known_kinds, tunable_kinds_text
     from .permutations import (
         MAX_ELEMENTS,
@@ -83,7 +83,6 @@ __all__ = [
     "backend_of",
     "build_spaces",
     "can_be_named",
-    "can_interchange",
     "check_rendered",
     "compiled_problem",
     "executable_pipeline",

@@ -21,7 +21,7 @@ def executed_ops_log2(view: CostView) -> Column:
 
 @theme.feature
 def shuffles_per_op(view: CostView) -> Column:
-    """Shuffles that transpose in registers, per vector operation: they have but one port."""
+    """Shuffles per operation: transposes, masks, odd vectors. They have but one port."""
     shuffles = sum(view.shuffles.values(), view.constant(0))
     return shuffles / sum(view.executed_ops.values())
 

@@ -11,6 +11,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
+from ...search import kind_of
 from ..view import Column
 from .nest_view import LoopNest, NestView
 
@@ -41,47 +42,38 @@ class CostView(NestView):
         """Cycles that one vector tile takes where all of its data is in L1."""
         vectorized = self._total(self._nest_cycles(nest) for nest in self.nests)
         scalar = SCALAR_CYCLES * self.problem.points / self.vec_tiles
-        return np.where(self.scalar > 0, scalar, vectorized + TILE_OVERHEAD)
+        return np.where(self.scalar, scalar, vectorized)
 
     # Helpers ------------------------------------------------------------------------------------
 
     def _nest_cycles(self, nest: LoopNest) -> Column:
         """What is slowest of all that a vector tile of a nest does at the same time."""
-        vectors, broadcasts = self._loads(nest)
-        loads = vectors + broadcasts
         multiply_adds = self.executed_ops[nest] / MULTIPLY_ADDS
         shuffles = self.shuffles[nest] + self.additions_within(nest)
-        registers = max(self.target.registers, 1)
-        results = self._results(nest)
+        results = self.results(nest)
+        loads = self._total(self.loaded(nest, o) / self.reuse(nest, o) for o in nest.inputs)
         # What is loaded and stored again takes as long as two loads: there is one store in a cycle.
+        loads = loads + 2 * self._spilled(nest)
+        overhead = TILE_OVERHEAD / len(self.nests)
         if not nest.reductions:
-            spilled = np.maximum(0, vectors + results - registers)
-            return _largest(multiply_adds, (loads + 2 * spilled) / LOADS, results, shuffles)
-        steps = self.vectors(nest, nest.reductions)
-        missing = results + vectors / steps + 1 - registers
-        spilled = SPILLED * np.maximum(0, missing) * steps
-        loads = loads + 2 * spilled + 2 * results / self.steps(nest)
+            return _largest(multiply_adds, loads / LOADS, results, shuffles) + overhead
+        loads = loads + 2 * results / self.steps(nest)
         # The loops around run while sums are waited for.
-        chain = ADD_LATENCY * (steps + self.halvings(nest)) - TILE_OVERHEAD
-        return _largest(multiply_adds, loads / LOADS, shuffles, chain)
+        chain = ADD_LATENCY * (self.vectors(nest, nest.reductions) + self.halvings(nest))
+        return _largest(_largest(multiply_adds, loads / LOADS, shuffles) + overhead, chain)
 
-    def _loads(self, nest: LoopNest) -> tuple[Column, Column]:
-        """Per vector tile: vectors loaded, and single elements broadcast."""
-        packed = self.points(nest.packed)
-        vectors, broadcasts = self.constant(0), self.constant(0)
-        for operand in nest.inputs:
-            elements = self.elements(operand) / self.reuse(operand)
-            if nest.broadcasts(operand):
-                broadcasts = broadcasts + elements
-            else:
-                vectors = vectors + elements / packed * np.ceil(packed / self.lanes)
-        return vectors, broadcasts
-
-    def _results(self, nest: LoopNest) -> Column:
-        """Vectors of sums, or of a map's results. Sums of elements of vectors are packed."""
-        if nest.adds_within:
-            return np.ceil(self.points(nest.kept) / self.lanes)
-        return self.vectors(nest, nest.kept)
+    def _spilled(self, nest: LoopNest) -> Column:
+        """How often a vector is stored and loaded again, for want of registers."""
+        vectors = [self.loaded(nest, o) for o in nest.inputs if not nest.broadcasts(o)]
+        missing = self.results(nest) - max(self.target.registers, 1)
+        if not nest.reductions:
+            return np.maximum(0, missing + self._total(vectors))
+        steps = self.vectors(nest, nest.reductions)
+        if kind_of(self.problem).memory_bound:
+            live = self.constant(len(vectors))  # each vector is used once
+        else:
+            live = self._total(vectors) / steps + 1  # beside an element that is broadcast
+        return SPILLED * np.maximum(0, missing + live) * steps
 
 
 def _largest(*columns: Column) -> Column:

@@ -5,24 +5,26 @@ The rules were read from IREE's IR and from LLVM's assembly for AVX2 and AVX-512
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...search import Operand, kind_of
 from ..view import Column, is_pow2
 from .loops import depends_on, inner_loops
 from .traffic_view import TrafficView
 
-# Shuffles for each element that is transposed, for each masked operation of products, and for each
-# sum of which a register is taken apart. Seen were 0.9 to 1.5; 0.5 to 1.5 with the mask registers
-# that go with 64-byte vectors, 1 to 2.2 and spills without; and 2 to 2.8, of which two can be done
-# in a cycle on some machines.
+# Shuffles for each element that is transposed: 0.9 to 1.5 in assembly, and 0.375 to 0.44 for tiles
+# of at most eight columns on AVX-512.
 TRANSPOSED, TRANSPOSED_NARROW = 1, 0.4
-MASKED, MASKED_BY_REGISTERS = 3, 1.5
+# For each masked operation of products: 0.5 to 1.5 with the mask registers that come with 64-byte
+# vectors, and 1 to 2.2 without, where sums are spilled, too, which takes as long again.
+MASKED_BY_REGISTERS, MASKED = 1.5, 3
+# For each sum of vectors that are taken apart: 2.4 to 2.8. Times say less (seven products): some
+# machines do two shuffles in a cycle.
 TAKEN_APART = 1.5
 
 
@@ -84,9 +86,13 @@ class NestView(TrafficView):
 
     @cached_property
     def executed_ops(self) -> dict[LoopNest, Column]:
-        """Vector multiply-adds of one vector tile, and additions of the elements of a vector."""
+        """Multiply-adds of one vector tile, and additions of the elements of a vector."""
         return {
-            nest: self.vectors(nest, nest.loops) + self.additions_within(nest)
+            nest: np.where(
+                self.scalar,
+                self.points(nest.loops),
+                self.vectors(nest, nest.loops) + self.additions_within(nest),
+            )
             for nest in self.nests
         }
 
@@ -94,31 +100,34 @@ class NestView(TrafficView):
     def shuffles(self) -> dict[LoopNest, Column]:
         """Shuffles per vector tile that move elements within registers, or into others."""
         return {
-            nest: self._transposed_inputs(nest)
-            + self._transposed_sums(nest)
-            + self._masks(nest)
-            + self._taken_apart(nest)
+            nest: np.where(
+                self.scalar,
+                0,
+                self._transposed_inputs(nest)
+                + self._transposed_sums(nest)
+                + self._masks(nest)
+                + self._taken_apart(nest),
+            )
             for nest in self.nests
         }
 
     @cached_property
-    def scalar(self) -> Column:
-        """1 where nothing is vectorized, else 0.
+    def scalar(self) -> NDArray[np.bool_]:
+        """Whether nothing is vectorized, which happens to convolutions.
 
-        Convolutions are where the compiler knows the size of a vector tile, or its whole window is
-        unrolled; depthwise ones with channels first only in the latter case. `DoubleTilingExpert`,
-        which peels, vectorizes none.
+        Those with two dims are vectorized if all sizes of the vector tile are known to the
+        compiler, or if the whole window is unrolled; depthwise ones with channels first only then.
+        `DoubleTilingExpert`, the pipeline that can peel, vectorizes none of them.
         """
-        if not kind_of(self.problem).has_window:
-            return self.constant(0)
+        if len(self.window_loops) < 2:
+            return np.full(len(self.candidates), False)
         if self.knob("peel") is not None:
-            return self.constant(1)
-        window = [i for i, d in enumerate(self.problem.dims) if d.name in ("fd", "fh", "fw")]
-        unrolled = self.points(window) == math.prod(self.sizes[i] for i in window)
+            return np.full(len(self.candidates), True)
         inner = self.inner_loop(self.problem.output)
-        channels_first = inner is None or self.problem.dims[inner].role != "n"
-        never = bool(dict(self.problem.traits).get("depthwise")) and channels_first
-        return np.asarray(~unrolled & (never | (self.unknown_sizes > 0)), dtype=np.float64)
+        channels_last = inner is not None and self.problem.dims[inner].role == "n"
+        depthwise = bool(dict(self.problem.traits).get("depthwise"))
+        never = depthwise and not channels_last
+        return ~self.whole_window & (never | (self.unknown_sizes > 0))
 
     def vectors(self, nest: LoopNest, loops: Sequence[int]) -> Column:
         """How many vectors the points of loops take in a vector tile."""
@@ -141,14 +150,29 @@ class NestView(TrafficView):
         cache, vec = self.tiles["cache"], self.tiles["vec"]
         return self._product(np.ceil(cache[loop] / vec[loop]) for loop in nest.reductions)
 
-    def reuse(self, operand: Operand) -> Column:
-        """How many vector tiles in a row need the same part of an operand: it is loaded once."""
+    def results(self, nest: LoopNest) -> Column:
+        """Vectors of sums, or of a map's results. Sums of elements of vectors are packed."""
+        if nest.adds_within:
+            return np.ceil(self.points(nest.kept) / self.lanes)
+        return self.vectors(nest, nest.kept)
+
+    def loaded(self, nest: LoopNest, operand: Operand) -> Column:
+        """Vectors, or single elements that are broadcast, of an operand's part of a vector tile."""
+        elements = self.elements(operand)
+        if nest.broadcasts(operand):
+            return elements
+        walked = self.points(loop for loop in nest.packed if depends_on(operand, loop))
+        return elements / walked * np.ceil(walked / self.lanes)
+
+    def reuse(self, nest: LoopNest, operand: Operand) -> Column:
+        """How many vector tiles in a row find the same part of an operand in registers."""
         cache, vec = self.tiles["cache"], self.tiles["vec"]
-        times, same = self.constant(1), np.full(len(self.candidates), True)
+        times = self.constant(1)
+        same = self.results(nest) + self.loaded(nest, operand) < self.target.registers
         for loop in self.inner_loops_first:
             trips = np.ceil(cache[loop] / vec[loop])
             if depends_on(operand, loop):
-                same &= trips == 1
+                same = same & (trips == 1)
             else:
                 times = times * np.where(same, trips, 1)
         return times
@@ -167,7 +191,7 @@ class NestView(TrafficView):
     def _transposed_inputs(self, nest: LoopNest) -> Column:
         """Inputs whose elements are not contiguous along the vectors."""
         across = (o for o in nest.inputs if self._across(nest, o))
-        return self._total(self._transposed(nest, o) / self.reuse(o) for o in across)
+        return self._total(self._transposed(nest, o) / self.reuse(nest, o) for o in across)
 
     def _transposed(self, nest: LoopNest, operand: Operand) -> Column:
         """An operand's part of a vector tile: 8x8 and 16x16 elements take log2(n) per vector."""
@@ -178,8 +202,8 @@ class NestView(TrafficView):
         lanes = np.minimum(rows, self.lanes)
         narrow = (is_pow2(rows) * is_pow2(columns) == 1) & (columns > 1) & (columns <= 8)
         narrow &= self.lanes >= 16
-        rates = [np.log2(lanes) / lanes, self.constant(TRANSPOSED_NARROW)]
-        return elements * np.select([square, narrow], rates, TRANSPOSED)
+        rates = [self.constant(0), np.log2(lanes) / lanes, self.constant(TRANSPOSED_NARROW)]
+        return elements * np.select([rows == 1, square, narrow], rates, TRANSPOSED)
 
     def _transposed_sums(self, nest: LoopNest) -> Column:
         """The output: each vector tile of a reduction brings its sums into order, and back."""
@@ -200,14 +224,15 @@ class NestView(TrafficView):
         return depends_on(operand, inner) and inner not in inner_loops(self.problem, operand)
 
     def _masks(self, nest: LoopNest) -> Column:
-        """Elements that are broadcast come from masked vectors, where no mask is needed: memory."""
-        if not nest.reductions or not any(nest.broadcasts(o) for o in nest.inputs):
+        """Masks of products: the elements that are broadcast come from masked vectors then."""
+        products = nest.reductions and not kind_of(self.problem).memory_bound
+        if not products or not any(nest.broadcasts(o) for o in nest.inputs):
             return self.constant(0)
         each = MASKED_BY_REGISTERS if self.vector_bytes >= 64 else MASKED
         return each * self.masked * self.vectors(nest, nest.loops)
 
     def _taken_apart(self, nest: LoopNest) -> Column:
-        """Sums of products in vectors of other than a power of two of registers.
+        """Sums of products in vectors that are longer than a register, and no power of two.
 
         LLVM carries none of these around a loop: it takes them apart and builds them again.
         """

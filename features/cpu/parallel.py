@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 import numpy as np
 
@@ -28,12 +29,17 @@ def workgroups_per_core_log2(view: CpuView) -> Column:
 @theme.feature
 def critical_path(view: CpuView) -> Column:
     """log2 of the busiest core's work over an even share: bounds the speed-up."""
-    # Smaller workgroups, of remainders, go to cores that full ones leave idle.
-    full = math.prod(
-        np.floor(d.size / t) for t, d in zip(view.tiles["dist"], view.problem.dims, strict=True)
-    )
-    share = np.ceil(full / _cores(view)) * _cores(view) * view.volume["dist"]
-    return np.log2(np.maximum(share / view.problem.points, 1))
+    # Full workgroups first, as many as there are cores at a time, then those of remainders.
+    cores, full = _cores(view), view.volume["dist"]
+    tiles = list(zip(view.tiles["dist"], view.sizes, strict=True))
+    count = math.prod(np.floor(size / tile) for tile, size in tiles)
+    smaller = view.problem.points - count * full
+    idle = np.where(count % cores > 0, cores - count % cores, 0) * full
+    rest = np.maximum(smaller - idle, 0)
+    largest = full * reduce(np.maximum, [size % tile / tile for tile, size in tiles])
+    last = np.where(rest > 0, np.maximum(rest / cores, largest), 0)
+    busiest = np.ceil(count / cores) * full + last
+    return np.log2(busiest * cores / view.problem.points)
 
 
 @theme.feature

@@ -16,13 +16,15 @@ registers, and `step` is what one of its (unrolled) multiply-adds needs at the s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...search import Dim
+from ...search import Dim, kind_of
 from ..view import Column, View
 from .loops import split
 
@@ -84,25 +86,40 @@ class TileView(View):
 
     @cached_property
     def unknown_sizes(self) -> Column:
-        """How many sizes of the vector tile vary while it runs: an enclosing tile has a remainder.
+        """How many sizes of the vector tile vary while it runs, or may for all the compiler knows.
 
-        Even if all of its remainders divide, the compiler does not know that.
+        It does not see that remainders of workgroups, and of cache tiles of reductions, are whole
+        vector tiles. Of cache tiles of other loops it does (IR of products, with and without).
         """
-        nest = zip(*(self.tiles[level] for level in ("dist", "cache", "vec")), strict=True)
         unknown = self.constant(0)
-        for size, (dist, cache, vec) in zip(self.sizes, nest, strict=True):
-            divides = (size % dist == 0) & (dist % cache == 0) & (cache % vec == 0)
-            unknown = unknown + ((vec > 1) & ~divides)
+        for i, dim in enumerate(self.problem.dims):
+            outermost = self.tiles["dist" if dim.parallel else "cache"][i]
+            full = self.vec_counts[i][1]
+            odd = (dim.size % outermost > 0) | (full < dim.size) | dim.dynamic
+            unknown = unknown + ((self.tiles["vec"][i] > 1) & odd)
         return unknown
 
     @cached_property
     def masked(self) -> Column:
-        """1 where vectors are masked, else 0: tiles have no known size, and are not peeled."""
+        """1 where vectors are masked, else 0: sizes are not known, and remainders not peeled."""
         peel = self.knob("peel")
-        peeled = self.constant(0) if peel is None else peel
-        # How often a loop of unknown size runs is only known for the largest size.
-        unknown = (self.unknown_sizes > 0) | bool(self.problem.dynamic)
-        return np.asarray(unknown & (peeled == 0), dtype=np.float64)
+        peeled = self.whole_window if peel is None else peel > 0
+        return np.asarray((self.unknown_sizes > 0) & ~peeled, dtype=np.float64)
+
+    @cached_property
+    def window_loops(self) -> tuple[int, ...]:
+        """The loops of a convolution's window, whatever the kind: others have none."""
+        has = kind_of(self.problem).has_window
+        dims = enumerate(self.problem.dims)
+        return tuple(i for i, d in dims if has and d.name in ("fd", "fh", "fw"))
+
+    @cached_property
+    def whole_window(self) -> NDArray[np.bool_]:
+        """Whether all of a convolution's window is unrolled in the vector tile."""
+        tiles = self.tiles["vec"]
+        points = self._product(tiles[i] for i in self.window_loops)
+        whole = math.prod(self.sizes[i] for i in self.window_loops)
+        return np.asarray((points == whole) & bool(self.window_loops))
 
     @cached_property
     def workgroups(self) -> Column:

@@ -25,8 +25,8 @@ def vectorized_loops(
     Args:
         tiles: the vector tile of each loop.
         contiguous: the loop along which the output is contiguous, or -1 for none: it is the one
-            that is vectorized, but for reductions, and for products and convolutions that have
-            columns or channels first.
+            that is vectorized, but for reductions, and for products and convolutions whose columns
+            or channels are not contiguous.
     """
     loops = np.full(len(tiles[0]), contiguous)
     kind = kind_of(problem)
@@ -37,6 +37,8 @@ def vectorized_loops(
     if not columns or contiguous in columns:
         return loops
     rows = [i for i, d in enumerate(problem.dims) if d.role == "m" and d.size > 1]
+    if not kind.has_window and problem.op != "linalg.generic":
+        return loops  # named ops have their columns innermost
     if not kind.has_window:
         # The compiler makes vectors of columns, whether these are contiguous or not. With one
         # column in the tile, a product by a vector is left: of rows, if these are the inner loops.

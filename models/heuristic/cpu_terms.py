@@ -97,7 +97,7 @@ CPU_TERMS = (
         1.0,
         "the run lasts as long as its busiest core: idle cores, ragged last wave",
         ("critical_path",),
-        lambda path: np.maximum(path, 0),
+        lambda path: path,
     ),
     PenaltyTerm(
         "small_workgroups",

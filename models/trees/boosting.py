@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,14 +103,14 @@ class LightGBMRanker(TreeRanker):
             )
         rows, sizes = data.group_rows()
         ranking = self.objective == "lambdarank"
-        slopes, line = np.zeros(data.features.shape[1]), np.zeros(len(data.features))
+        linear = _Line(0, 0.0, 0.0, np.zeros(len(data.features)))
         names = list(data.catalogue.names)
         if self.cost_model and not ranking and _COST in names:
-            feature = names.index(_COST)
-            slopes[feature], line = _fit_line(data, feature)
+            linear = _fit_line(data, names.index(_COST))
+        places = -data.log_rank - linear.share
         dataset = lightgbm.Dataset(
             data.features[rows],
-            label=_relevance(data.speed[rows]) if ranking else -(data.log_rank + line)[rows],
+            label=_relevance(data.speed[rows]) if ranking else places[rows],
             group=sizes if ranking else None,
             params={
                 "feature_pre_filter": False,
@@ -120,8 +121,13 @@ class LightGBMRanker(TreeRanker):
         booster = lightgbm.train(
             self._settings(len(rows)), dataset, num_boost_round=self.rounds, callbacks=[self._tell]
         )
-        gains = booster.feature_importance("gain") + (slopes != 0) * (line @ line)
-        return _trees(booster.dump_model(), gains / (gains.sum() or 1), slopes)
+        gains = booster.feature_importance("gain")
+        gains[linear.feature] += linear.share @ linear.share
+        slopes, centers = np.zeros((2, len(names)))
+        slopes[linear.feature], centers[linear.feature] = linear.slope, linear.center
+        return _trees(
+            booster.dump_model(), gains / (gains.sum() or 1), slopes=slopes, centers=centers
+        )
 
     def _tell(self, state: CallbackEnv) -> None:
         self.on_progress(state.iteration + 1, state.end_iteration)
@@ -151,27 +157,42 @@ def _relevance(speed: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(speed > 0, 1 + np.round(speed * (_LEVELS - 1)), 0.0)
 
 
-def _fit_line(data: Training, feature: int) -> tuple[float, NDArray[np.float64]]:
-    """What a feature's differences within groups explain: its factor, and its part of each row."""
-    count = np.bincount(data.groups)
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """What one feature explains.
 
-    def within(values: NDArray[np.floating]) -> NDArray[np.float64]:
-        means = np.bincount(data.groups, values) / np.maximum(count, 1)
-        return np.asarray(values - means[data.groups], dtype=np.float64)
+    Attributes:
+        share: by row, its difference from the mean of its group.
+    """
 
-    x, y = within(data.features[:, feature]), within(-data.log_rank)
-    slope = float(np.float32(x @ y / (x @ x or 1)))
-    return slope, slope * x
+    feature: int
+    slope: float
+    center: float
+    share: NDArray[np.float64]
+
+
+def _fit_line(data: Training, feature: int) -> _Line:
+    """Fits places in groups by a cost: it falls, or there is none."""
+    cost = data.features[:, feature].astype(np.float64)
+    known = np.isfinite(cost)
+    center = float(np.float32(cost[known].mean())) if known.any() else 0.0
+    x, y = (
+        values - (np.bincount(data.groups, values) / np.bincount(data.groups))[data.groups]
+        for values in (np.where(known, cost, center), -data.log_rank)
+    )
+    # A few candidates that cost nearly the same tell nothing: one octave weighs against that.
+    slope = min(float(np.float32(x @ y / (x @ x + 1))), 0.0)
+    return _Line(feature, slope, center, slope * x)
 
 
 def _trees(
-    model: Mapping[str, Any], importance: NDArray[np.float64], slopes: NDArray[np.float64]
+    model: Mapping[str, Any], importance: NDArray[np.float64], **linear: NDArray[np.float64]
 ) -> Trees:
     """Trees of what LightGBM's `dump_model` says."""
     trees = [_tree(tree["tree_structure"], tree["num_leaves"]) for tree in model["tree_info"]]
     columns = {name: np.concatenate([tree[name] for tree in trees]) for name in trees[0]}
     size = [len(t["left"]) for t in trees]
-    return Trees.make(size=size, importance=importance, slopes=slopes, **columns)
+    return Trees.make(size=size, importance=importance, **linear, **columns)
 
 
 def _tree(root: Mapping[str, Any], leaves: int) -> dict[str, NDArray[np.float64]]:

@@ -48,17 +48,17 @@ class TreeRanker(Ranker):
         return -self.trees_.predict(values)
 
     def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
-        """The exact Shapley values of the features; of a linear part, against its value at 0."""
+        """The exact Shapley values of the features."""
         chosen = frame if rows is None else frame.iloc[list(rows)]
         values = self._values(chosen)
         shares, start = shapley_values(self.trees_, values)
-        for feature, share in self.trees_.lines(values).items():
+        for feature, share in self.trees_.lines(values):
             shares[:, feature] += share
         found = pd.DataFrame(-shares, columns=pd.Index(self.catalogue_.names), index=chosen.index)
         return found.assign(**{BASE: -start})
 
     def importances(self) -> pd.Series[float]:
-        """Each feature's share in what splits gained in training."""
+        """Each feature's share in what splits, and a line, gained in training."""
         return pd.Series(self.trees_.importance, pd.Index(self.catalogue_.names), np.float64)
 
     def dump(self) -> dict[str, bytes]:

@@ -8,7 +8,7 @@ to the next.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Self
@@ -32,15 +32,17 @@ _TYPES = {
     "cover": "<f4",
     "importance": "<f4",
     "slopes": "<f4",
+    "centers": "<f4",
 }
+_LINEAR = ("slopes", "centers")
 
 
 @dataclass(frozen=True, eq=False)
 class Trees:
     """Regression trees whose answers are added up, and added to a linear function.
 
-    All but the first and the last two arrays have an item for each node, one tree after the other,
-    each with its root first.
+    All but the first and the last three arrays have an item for each node, one tree after the
+    other, each with its root first.
 
     Attributes:
         size: how many nodes each tree has.
@@ -50,8 +52,9 @@ class Trees:
         missing: whether a missing value goes left.
         value: a leaf's answer; 0 for other nodes.
         cover: how many training rows reached the node.
-        importance: each feature's share in what splits gained in training.
+        importance: each feature's share in what was gained in training.
         slopes: each feature's factor in the linear function, mostly 0.
+        centers: each feature's value where it adds nothing.
     """
 
     size: NDArray[np.uint32]
@@ -64,6 +67,7 @@ class Trees:
     cover: NDArray[np.float32]
     importance: NDArray[np.float32]
     slopes: NDArray[np.float32]
+    centers: NDArray[np.float32]
 
     @classmethod
     def make(cls, **columns: ArrayLike) -> Self:
@@ -74,7 +78,8 @@ class Trees:
         """
         # Thresholds are rounded down: so no float32 value changes sides.
         columns["threshold"] = _below(np.asarray(columns["threshold"], np.float64))
-        columns.setdefault("slopes", np.zeros(len(np.asarray(columns["importance"]))))
+        for name in _LINEAR:
+            columns.setdefault(name, np.zeros(len(np.asarray(columns["importance"]))))
         return cls(**{n: np.asarray(columns[n]).astype(t) for n, t in _TYPES.items()})
 
     @classmethod
@@ -85,7 +90,8 @@ class Trees:
             InputError: they are no trees over so many features.
         """
         # Earlier files are of trees alone.
-        pieces = {"slopes": bytes(len(pieces.get("importance", b"")))} | dict(pieces)
+        zeros = bytes(len(pieces.get("importance", b"")))
+        pieces = dict.fromkeys(_LINEAR, zeros) | dict(pieces)
         try:
             trees = cls(**{n: np.frombuffer(pieces[n], dtype) for n, dtype in _TYPES.items()})
             if len(trees.importance) != features:
@@ -97,9 +103,9 @@ class Trees:
         return trees
 
     def __post_init__(self) -> None:
-        others = {"size", "importance", "slopes"}
-        lengths = {len(getattr(self, name)) for name in set(_TYPES) - others}
-        if len(lengths) > 1 or len(self.slopes) != len(self.importance):
+        by_feature = {"importance", *_LINEAR}
+        lengths = {len(getattr(self, name)) for name in set(_TYPES) - by_feature - {"size"}}
+        if len(lengths) > 1 or len({len(getattr(self, name)) for name in by_feature}) > 1:
             raise ValueError("its arrays are of different lengths")
         size, left, right, feature = (
             getattr(self, name).astype(np.int64) for name in ("size", "left", "right", "feature")
@@ -109,7 +115,7 @@ class Trees:
         children = np.concatenate([inner + left[inner], inner + right[inner]])
         if not (
             np.isfinite(self.value).all()
-            and np.isfinite(self.slopes).all()
+            and all(np.isfinite(getattr(self, name)).all() for name in _LINEAR)
             and not np.isnan(self.threshold).any()
             and (np.isfinite(cover) & (cover > 0)).all()
             and (cover[children] <= np.tile(cover[inner], 2)).all()
@@ -122,12 +128,16 @@ class Trees:
 
     def predict(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
         """One answer per row."""
-        return sum(self.lines(values).values(), self._walker.predict(values))
+        answers = self._walker.predict(values)
+        for _, share in self.lines(values):
+            answers += share
+        return answers
 
-    def lines(self, values: NDArray[np.float32]) -> dict[int, NDArray[np.float64]]:
-        """By feature that is in the linear function: what it adds to each row's answer."""
-        used = np.flatnonzero(self.slopes)
-        return {i: values[:, i] * np.float64(self.slopes[i]) for i in used.tolist()}
+    def lines(self, values: NDArray[np.float32]) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Each feature of the linear function, and what it adds to each row; 0 if missing."""
+        for i in np.flatnonzero(self.slopes).tolist():
+            distance = values[:, i].astype(np.float64) - self.centers[i]
+            yield i, np.where(np.isfinite(distance), distance, 0) * np.float64(self.slopes[i])
 
     @cached_property
     def _walker(self) -> Walker:

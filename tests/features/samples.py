@@ -74,11 +74,12 @@ def pointwise(pixels: int, channels: int, outputs: int) -> Problem:
 
 
 def channels_first(problem: Problem) -> Problem:
-    """A convolution of `conv`, as torch has it."""
+    """A convolution, or a depthwise one, as torch has it."""
     image, weights, output = problem.operands
     places = (0, 3, 1, 2)
     image, output = (replace(o, index=tuple(o.index[i] for i in places)) for o in (image, output))
-    weights = replace(weights, index=tuple(weights.index[i] for i in (3, 2, 0, 1)))
+    channels = range(2, len(weights.index))[::-1]
+    weights = replace(weights, index=tuple(weights.index[i] for i in (*channels, 0, 1)))
     return replace(problem, operands=(image, weights, output))
 
 

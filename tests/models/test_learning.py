@@ -116,6 +116,12 @@ def test_trees_learn_what_the_cost_model_leaves(training):
     assert not alone.trees_.slopes.any()
     names = np.array(both.catalogue_.names)
     assert list(names[both.trees_.slopes != 0]) == ["cycles_log2"]
+    # What a line explains is left to no tree.
+    exact = frame.assign(time_us=frame.groupby(groups)["time_us"].rank(na_option="bottom"))
+    exact["cycles_log2"] = np.log(exact["time_us"]) + 7
+    linear = create_ranker("lightgbm", rounds=20).fit(exact, groups)
+    assert linear.trees_.slopes.min() == pytest.approx(-1, abs=0.01)
+    assert np.ptp(linear.score(exact) - exact["cycles_log2"]) < 0.05
     # Fewer cycles come first, and the feature's share is told.
     assert both.trees_.slopes.min() < 0
     assert both.importances()["cycles_log2"] > alone.importances()["cycles_log2"]
@@ -124,6 +130,12 @@ def test_trees_learn_what_the_cost_model_leaves(training):
     assert (both.score(slower) > both.score(frame) + 10).all()
     shares = both.contributions(frame.head(40))
     np.testing.assert_allclose(shares.sum(axis=1), both.score(frame.head(40)), rtol=1e-5)
+    # More cycles are never said to be better, and what is missing is of no account.
+    worse = frame.assign(cycles_log2=-exact["cycles_log2"])
+    assert not create_ranker("lightgbm", rounds=2).fit(worse, groups).trees_.slopes.any()
+    holes = frame.copy()
+    holes.loc[holes.index[:9], "cycles_log2"] = np.nan
+    assert np.isfinite(create_ranker("lightgbm", rounds=2).fit(holes, groups).score(holes)).all()
     # Pairs have no scale on which a line could be.
     pairs = create_ranker("lightgbm", rounds=2, objective="lambdarank").fit(frame, groups)
     assert not pairs.trees_.slopes.any()

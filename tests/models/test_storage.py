@@ -320,13 +320,13 @@ def test_foreign_files_are_not_executed(tmp_path, content, capsys):
 def test_learned_pieces_are_not_executed(file, content, capsys):
     with zipfile.ZipFile(file) as whole:
         names = [n for n in whole.namelist() if n.startswith("learned/")]
-    assert len(names) == 10
+    assert len(names) == 11
     rewrite(file, lambda pieces: pieces.update(dict.fromkeys(names, content())))
     assert "what was learned is damaged" in refusal(file)
     assert "executed" not in capsys.readouterr().out
 
 
 def test_the_trees_of_another_catalogue_are_refused(file):
-    others = {f"learned/{name}": bytes(4 * 700) for name in ("importance", "slopes")}
+    others = {f"learned/{name}": bytes(4 * 700) for name in ("importance", "slopes", "centers")}
     rewrite(file, lambda p: p.update(others))
     assert "its trees are over 700 features" in refusal(file)

@@ -36,9 +36,7 @@ def boosted(data):
     """A booster, and its trees as arrays."""
     settings = {"num_leaves": 12, "min_data_in_leaf": 3, "verbose": -1, "num_threads": 1}
     booster = lightgbm.train(settings, lightgbm.Dataset(data[0], label=data[1]), 20)
-    return booster, boosting._trees(
-        booster.dump_model(), np.full(FEATURES, 0.25), np.zeros(FEATURES)
-    )
+    return booster, boosting._trees(booster.dump_model(), np.full(FEATURES, 0.25))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +62,7 @@ def test_a_value_that_training_never_saw_missing_counts_as_lightgbm_says(data):
     values = np.nan_to_num(data[0], nan=1.0) - 1
     settings = {"num_leaves": 12, "min_data_in_leaf": 3, "verbose": -1, "num_threads": 1}
     booster = lightgbm.train(settings, lightgbm.Dataset(values, label=data[1]), 20)
-    trees = boosting._trees(booster.dump_model(), *np.zeros((2, FEATURES)))
+    trees = boosting._trees(booster.dump_model(), np.zeros(FEATURES))
     values[::2, 1] = values[::3, 0] = np.nan
     np.testing.assert_allclose(trees.predict(values), booster.predict(values), rtol=1e-5)
 
@@ -74,7 +72,7 @@ def test_trees_of_nothing_but_a_root(fewest, data, monkeypatch):
     monkeypatch.setattr(walker, "FEWEST_ROWS", fewest)
     settings = {"verbose": -1, "num_threads": 1, "min_data_in_leaf": 200}
     booster = lightgbm.train(settings, lightgbm.Dataset(data[0], label=data[1]), 2)
-    trees = boosting._trees(booster.dump_model(), *np.zeros((2, FEATURES)))
+    trees = boosting._trees(booster.dump_model(), np.zeros(FEATURES))
     assert set(trees.size) == {1}
     np.testing.assert_allclose(trees.predict(data[0]), booster.predict(data[0]), rtol=1e-5)
     shares, start = shapley_values(trees, data[0][:2])
@@ -312,21 +310,20 @@ def test_others_are_refused(piece, values, message):
 
 def test_files_of_trees_alone_have_no_slopes():
     pieces = Trees.make(**SOUND).encode()
-    del pieces["slopes"]
+    del pieces["slopes"], pieces["centers"]
     assert not Trees.decode(pieces, FEATURES).slopes.any()
     with pytest.raises(InputError, match="its trees are over 4 features"):
         Trees.decode(pieces, FEATURES + 1)
 
 
 def test_a_linear_function_is_added_to_trees(rows):
-    slopes = [0, 0, -2, 0]
-    plain, both = Trees.make(**SOUND), Trees.make(**SOUND, slopes=slopes)
-    known = rows[~np.isnan(rows[:, 2])]
-    expected = plain.predict(known) - 2.0 * known[:, 2]
-    np.testing.assert_array_equal(both.predict(known), expected)
-    # What is missing in other columns does not matter.
-    assert np.isnan(known).any()
-    assert list(both.lines(known)) == [2]
+    plain = Trees.make(**SOUND)
+    both = Trees.make(**SOUND, slopes=[0, 0, -2, 0], centers=[0, 0, 1, 0])
+    # What is missing adds nothing.
+    assert np.isnan(rows[:, 2]).any()
+    expected = plain.predict(rows) - np.nan_to_num(2 * (rows[:, 2].astype(float) - 1))
+    np.testing.assert_allclose(both.predict(rows), expected, rtol=1e-12)
+    assert [feature for feature, _ in both.lines(rows)] == [2]
 
 
 def test_a_circle_beside_a_tree_is_refused():
