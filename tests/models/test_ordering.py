@@ -72,5 +72,5 @@ def test_the_order_for_cpus_tries_other_tiles_soon() -> None:
     found, scores = order(ranker, candidates), ranker.score(candidates)
     assert found[0] == scores.argmin()
     tiles = candidates[list(CPU.register_tile)].apply(tuple, axis=1).to_numpy()
-    first, by_score = (len({*tiles[rows[:16]]}) for rows in (found, scores.argsort()))
+    first, by_score = (len({*tiles[rows[:32]]}) for rows in (found, scores.argsort()))
     assert by_score < first
