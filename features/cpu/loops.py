@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...search import Operand, Problem
+from ...search import Operand, Problem, kind_of
 from ..view import Column
 
 
@@ -24,6 +24,12 @@ def inner_loops(problem: Problem, operand: Operand) -> list[int]:
             unit = [loop for loop, stride in walked if stride == 1]
             return sorted(unit, key=lambda loop: not problem.dims[loop].parallel)
     return []
+
+
+def window_loops(problem: Problem) -> tuple[int, ...]:
+    """The loops of a convolution's window; other kinds have none."""
+    has = kind_of(problem).has_window
+    return tuple(i for i, d in enumerate(problem.dims) if has and d.name in ("fd", "fh", "fw"))
 
 
 def split(extent: Column, tiles: list[Column]) -> tuple[Column, Column]:

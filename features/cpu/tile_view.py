@@ -24,9 +24,9 @@ from functools import cached_property, reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from ...search import Dim, kind_of
+from ...search import Dim
 from ..view import Column, View
-from .loops import split
+from .loops import split, window_loops
 
 LEVELS = ("dist", "cache", "panel", "vec", "step")
 
@@ -108,10 +108,7 @@ class TileView(View):
 
     @cached_property
     def window_loops(self) -> tuple[int, ...]:
-        """The loops of a convolution's window, whatever the kind: others have none."""
-        has = kind_of(self.problem).has_window
-        dims = enumerate(self.problem.dims)
-        return tuple(i for i, d in dims if has and d.name in ("fd", "fh", "fw"))
+        return window_loops(self.problem)
 
     @cached_property
     def whole_window(self) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...search import Problem, kind_of
 from ..view import Column
+from .loops import window_loops
 
 
 def vectorized_loops(
@@ -46,7 +47,7 @@ def vectorized_loops(
     traits = dict(problem.traits)
     if traits.get("depthwise"):
         return loops
-    window = [i for i, d in enumerate(problem.dims) if d.name in ("fd", "fh", "fw")]
+    window = window_loops(problem)
     if traits.get("grouped") or len(window) != 2:
         return np.full_like(loops, columns[-1])
     # A tile of several window points is brought into a layout that has channels innermost. With one
