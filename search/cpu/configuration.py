@@ -73,7 +73,7 @@ def parse(problem: Problem, configuration: str) -> dict[str, int] | None:
         return None
     none = [0] * len(problem.dims)
     knobs: dict[str, int] = {}
-    remainder = False
+    masked = False
     for i, d in enumerate(problem.dims):
         kind = "parallel" if d.parallel else "reduction"
         common = "common_parallel" if d.parallel else kind
@@ -82,7 +82,9 @@ def parse(problem: Problem, configuration: str) -> dict[str, int] | None:
         # The compiler asks for 16 columns of a filter that has three.
         vec = min(levels.get(f"vector_{common}", none)[i] or cache, cache)
         knobs |= {f"dist_{d.name}": dist, f"cache_{d.name}": cache, f"vec_{d.name}": vec}
-        remainder = remainder or any(size % vec for size in (d.size, dist, cache))
-    # Without a remainder peeling changes nothing, and spaces have it on.
-    knobs["peel"] = int(_PEELING in translation or not remainder)
+        remainder = any(size % vec for size in (d.size, dist, cache))
+        ragged = d.size % (dist if d.parallel else cache)
+        masked = masked or (vec > 1 and bool(d.dynamic or remainder or ragged))
+    # Where the compiler knows all sizes, peeling changes nothing, and spaces have it on.
+    knobs["peel"] = int(_PEELING in translation or not masked)
     return knobs

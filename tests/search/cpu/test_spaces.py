@@ -24,6 +24,7 @@ from frontrunner.search import (
     kind_of,
     spec_of,
 )
+from frontrunner.search.cpu.configuration import parse, render
 from frontrunner.search.cpu.spaces import build
 from frontrunner.search.enumeration.enumeration import count, sample, satisfies
 from frontrunner.search.mlir import spec_text
@@ -199,6 +200,23 @@ def test_the_default_as_a_candidate_is_the_same_executable(
         assert applied
         made.append(code)
     assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(
+    ("dist", "peel", "read"),
+    [(16, 0, 1), (16, 1, 1), (24, 0, 0), (24, 1, 1), (8, 0, 1)],
+)
+def test_an_unpeeled_configuration_is_read_as_such_where_sizes_are_not_known(
+    dispatch: Read, dist: int, peel: int, read: int
+) -> None:
+    """Workgroups of 24 leave 16 of 64: whole vector tiles, which are masked unless peeled."""
+    problem = dispatch("matmul").problem
+    sizes = {d.name: d.size for d in problem.dims}
+    assert sizes["m"] % 16 == 0 and sizes["m"] % 24
+    knobs = {f"{level}_{name}": 8 for level in ("dist", "cache", "vec") for name in sizes}
+    knobs |= {"dist_m": dist, "cache_m": 8, "dist_k": sizes["k"], "peel": peel}
+    text = render(problem, "DoubleTilingExpert", knobs)
+    assert parse(problem, text) == knobs | {"peel": read}
 
 
 def test_what_forbids_the_default_still_forbids_others(dispatch: Read) -> None:
