@@ -107,8 +107,23 @@ def is_ragged(problem: Problem, target: Target) -> bool:
     inner = {side: list(problem.by_role(side))[-1:] for side in "mnk"}
     if kind_of(problem).has_window:
         inner["k"] = [d for d in problem.dims if d.name == "ic"]
+    if is_swapped(problem):
+        inner |= {"m": inner["n"], "n": inner["m"]}
     kinds = intrinsics(problem, target)
     return any(d.size % getattr(i, side) for i in kinds for side in "mnk" for d in inner[side])
+
+
+def is_swapped(problem: Problem) -> bool:
+    """Whether it is a convolution that becomes a matmul with the filter as its left operand."""
+    if not kind_of(problem).has_window:
+        return False
+    nest = as_matmul(problem, igemm=True)
+    return nest is not None and nest.swapped
+
+
+def is_square(problem: Problem, target: Target) -> bool:
+    """Whether all instructions have as many rows as columns."""
+    return all(i.m == i.n for i in intrinsics(problem, target))
 
 
 @dataclass(frozen=True)

@@ -36,10 +36,16 @@ def gpu_spaces(
         for p, e in emitted_spaces.pipelines(dispatch.emitted).items()
         if emitted_spaces.can_sum(problem, e)
     }
+    if not own or not emitted:
+        return emitted or own
     # Ours pads loops that do not divide, which the compiler's cannot (see `emitted_spaces`).
-    if own and emitted and mma.is_ragged(problem, target):
+    if mma.is_ragged(problem, target):
         return {**emitted, **own}
-    return emitted or own
+    # The compiler's lays instructions of 16x8 along pixels and channels where it is to be channels
+    # and pixels: of 24 candidates (channels first, sm_80) two crash, with tiles of 8 channels.
+    if not mma.is_square(problem, target) and mma.is_swapped(problem):
+        return {name: own.get(name, space) for name, space in emitted.items()}
+    return emitted
 
 
 def _own(dispatch: Dispatch, pipeline: str, extras: Mapping[str, tuple[int, ...]]) -> Space:

@@ -131,3 +131,18 @@ def test_threads_may_have_twice_the_packed_sums(target: str, most: int, tmp_path
         drawn = add_derived_columns(space, sample(space, 5000, 0))
         sums = drawn["tile_m"] * drawn["tile_n"] / drawn["threads"]
         assert most / 2 < sums.max() <= most
+
+
+@pytest.mark.parametrize("filters", [24, 128])
+def test_rows_of_instructions_lie_along_channels_that_come_first(
+    filters: int, tmp_path: Path
+) -> None:
+    """The filter is the left operand then; instructions have 16 rows and 8 columns."""
+    path = tmp_path / "nchw.mlir"
+    path.write_text(Conv.square(32, 64, filters, 3, types=F16, layout="nchw").mlir())
+    (space,) = build_spaces(read_dispatch(path, "sm_80"), "TileAndFuse-igemm")
+    drawn = add_derived_columns(space, sample(space, 200, 0))
+    assert len(drawn) == 200
+    assert set(drawn["mma_n"]) == {16}
+    assert set(drawn["mma_m"]) == {8}
+    assert (drawn["tile_n"] % 16 == 0).all()
