@@ -20,9 +20,10 @@ _FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
 # 0.94 of attention, batched products (also of one batch), and convolutions, and 0.30 of products
 # without a batch dim, which were those of convolutional models mostly.
 USUAL_GAIN, PRODUCTS_GAIN = 0.85, 0.3
-# Of the measured peak, what the best candidates of a kind reach; all of it for other kinds. Five
-# models' attention was tuned to 21 to 37 % (Zen 4).
-REACHED = {"attention": 0.3}
+# Of the measured peak, what the best candidates reach. Five models' attention was tuned to 21 to
+# 37 % (Zen 4), a ResNet's convolutions of 7x7 pixels to 28 to 36 % in three runs, and those of
+# 14x14 and more to 64 to 100 % (Emerald Rapids): each row of pixels reads the whole filter.
+REACHED_BY_ATTENTION, REACHED_WITH_SMALL_IMAGES, SMALL_IMAGE = 0.3, 0.35, 64
 # Of the time of reductions and elementwise ops, what may be saved: of nine 3 to 56 %, and half of
 # it in Whisper's encoder. What memory lets through tells nothing of those with data in caches.
 STREAMED_HEADROOM = 0.4
@@ -259,7 +260,7 @@ def _hot(
             every = [(share.count, one.problem) for share, one in members]
             least_us = sum(n * peak.least_us(p.flops, p.bytes_touched) for n, p in every)
         # What seems to be faster than the peak was not measured well; it is still worth a try.
-        reached_us = least_us / REACHED.get(problem.kind, 1.0)
+        reached_us = least_us / reached(problem)
         headroom_us = max(time_us - reached_us, LEAST_HEADROOM * time_us)
     file = files[first.name]
     return HotDispatch(
@@ -281,6 +282,18 @@ def _have_one_size(
 ) -> bool:
     """Whether what was read of each is what the model always runs."""
     return all(dispatches[share.name].one_size for share, _ in members)
+
+
+def reached(problem: Problem) -> float:
+    """Of the measured peak, what the best candidates of a problem come to."""
+    if problem.kind == "attention":
+        return REACHED_BY_ATTENTION
+    if problem.kind == "convolution":
+        pixels = math.prod(d.size for d in problem.by_role("m"))
+        image, filters, *_ = (math.prod(problem.extents(o)) for o in problem.operands)
+        if pixels <= SMALL_IMAGE and filters > image:
+            return REACHED_WITH_SMALL_IMAGES
+    return 1.0
 
 
 def _expected_gain(problem: Problem) -> float:

@@ -100,7 +100,7 @@ def test_scripts_are_kept_beside_the_flags(tmp_path: Path) -> None:
     )
     assert kept is not None
     assert original is not None
-    names = ["1_transposed_keys.mlir", "2_depthwise_channels_last.mlir"]
+    names = ["1_transposed_keys.mlir", "2_channels_last.mlir"]
     assert kept.scripts == tuple(tmp_path / "scripts" / name for name in names)
     assert [s.read_bytes() for s in kept.scripts] == [s.read_bytes() for s in original.scripts]
     assert kept.passes == original.passes == ("iree-preprocessing-convert-conv-to-channels-last",)

@@ -37,6 +37,39 @@ def test_other_depthwise_convolutions_stay_as_they_are(compare_with: CompareWith
     assert loops_of(base) == loops_of(plain) == "15x15x16x3x3"
 
 
+@pytest.mark.parametrize(("type_", "stride"), [("f32", 1), ("f32", 2), ("f16", 2), ("bf16", 1)])
+def test_pooling_with_channels_last_computes_the_same(
+    type_: str, stride: int, compare_with: CompareWith
+) -> None:
+    """Behind a convolution, whose channels come last, too."""
+    plain, base = compare_with(pooling(type_, stride), "channels last")
+    side = 17 // stride
+    assert f"_conv_16x{side}x{side}x3x3_" in names_of(plain)
+    assert f"_conv_{side}x{side}x16x3x3_" in names_of(base)
+
+
+@pytest.mark.parametrize(
+    ("type_", "side", "window", "stride", "product"),
+    [
+        ("f32", 7, 3, 1, True),
+        ("f32", 4, 3, 2, True),
+        ("f16", 8, 2, 2, True),
+        ("bf16", 7, 3, 1, True),
+        ("f32", 9, 3, 1, False),
+        ("f32", 7, 1, 1, False),
+    ],
+)
+def test_convolutions_of_small_images_as_products_compute_the_same(
+    type_: str, side: int, window: int, stride: int, product: bool, compare_with: CompareWith
+) -> None:
+    """Up to 8x8 pixels; windows of one point need no copy."""
+    text = convolution(type_, side, window, stride)
+    _, base = compare_with(text, "small images as tiled products")
+    copied = f"_{side}x{side}x{window}x{window}x16_" in names_of(base)
+    assert copied == product
+    assert ("mmt4d" in names_of(base)) == product
+
+
 def test_the_compiler_takes_the_flags_that_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,7 +105,72 @@ func.func @depthwise(%x: {image}, %w: {window}) -> {sums} {{
 """
 
 
+def convolution(type_: str, side: int, window: int, stride: int) -> str:
+    """As torch exports it: 16 channels, 32 filters."""
+    wide = (side - 1) * stride + window
+    image, filters = (
+        f"tensor<1x16x{wide}x{wide}x{type_}>",
+        f"tensor<32x16x{window}x{window}x{type_}>",
+    )
+    sums = f"tensor<1x32x{side}x{side}xf32>"
+    attributes = f"dilations = dense<1> : vector<2xi64>, strides = dense<{stride}> : vector<2xi64>"
+    return f"""
+func.func @convolution(%x: {image}, %w: {filters}) -> {sums} {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : {sums}
+  %z = linalg.fill ins(%zero : f32) outs(%e : {sums}) -> {sums}
+  %r = linalg.conv_2d_nchw_fchw {{{attributes}}}
+    ins(%x, %w : {image}, {filters}) outs(%z : {sums}) -> {sums}
+  return %r : {sums}
+}}
+"""
+
+
+def pooling(type_: str, stride: int) -> str:
+    """As torch exports it: a convolution of 16 filters, and the largest of windows of 3x3."""
+    side = 17 // stride
+    image, filters = f"tensor<1x8x21x21x{type_}>", f"tensor<16x8x3x3x{type_}>"
+    sums, inner = "tensor<1x16x19x19xf32>", f"tensor<1x16x19x19x{type_}>"
+    out = f"tensor<1x16x{side}x{side}x{type_}>"
+    attributes = "dilations = dense<1> : vector<2xi64>, strides = dense<{}> : vector<2xi64>"
+    narrow = (
+        ""
+        if type_ == "f32"
+        else f"""
+  %n = tensor.empty() : {inner}
+  %s = linalg.generic {{indexing_maps = [#same, #same],
+    iterator_types = ["parallel", "parallel", "parallel", "parallel"]}}
+    ins(%r : {sums}) outs(%n : {inner}) {{
+  ^bb0(%a: f32, %b: {type_}):
+    %t = arith.truncf %a : f32 to {type_}
+    linalg.yield %t : {type_}
+  }} -> {inner}"""
+    )
+    return f"""
+#same = affine_map<(n, c, h, w) -> (n, c, h, w)>
+func.func @pooling(%x: {image}, %w: {filters}) -> {out} {{
+  %zero = arith.constant 0.0 : f32
+  %least = arith.constant -65504.0 : {type_}
+  %e = tensor.empty() : {sums}
+  %z = linalg.fill ins(%zero : f32) outs(%e : {sums}) -> {sums}
+  %r = linalg.conv_2d_nchw_fchw {{{attributes.format(1)}}}
+    ins(%x, %w : {image}, {filters}) outs(%z : {sums}) -> {sums}{narrow}
+  %v = tensor.empty() : tensor<3x3x{type_}>
+  %o = tensor.empty() : {out}
+  %m = linalg.fill ins(%least : {type_}) outs(%o : {out}) -> {out}
+  %p = linalg.pooling_nchw_max {{{attributes.format(stride)}}}
+    ins({"%s" if narrow else "%r"}, %v : {inner}, tensor<3x3x{type_}>) outs(%m : {out}) -> {out}
+  return %p : {out}
+}}
+"""
+
+
+def names_of(base: Base) -> str:
+    """The compiler names dispatches for their loops."""
+    return " ".join(d.name for d in base.network.dispatches)
+
+
 def loops_of(base: Base) -> str:
     """The compiler names dispatches for their loops; behind a barrier, some sizes are dynamic."""
-    (found,) = re.findall(r"_conv_([\dDx]+)_", " ".join(d.name for d in base.network.dispatches))
+    (found,) = re.findall(r"_conv_([\dDx]+)_", names_of(base))
     return found

@@ -227,6 +227,26 @@ def test_of_attention_less_than_the_peak_is_to_be_had() -> None:
     assert one.headroom_us == pytest.approx(100 - 25 / 0.3)
 
 
+@pytest.mark.parametrize(
+    ("name", "image", "share"),
+    [
+        ("conv_nhwc", 16, 1.0),
+        ("conv_nhwc", 7, 0.35),
+        ("conv_nhwc", 8, 0.35),
+        ("conv_nhwc", 9, 1.0),
+        ("conv_depthwise", 7, 1.0),
+        ("matmul", 7, 1.0),
+    ],
+)
+def test_convolutions_of_small_images_do_not_come_to_the_peak(
+    name: str, image: int, share: float
+) -> None:
+    problem = reread(DATA / f"{name}.mlir", "host").problem
+    sizes = {"oh": image, "ow": image, "m": image}
+    dims = tuple(replace(d, size=sizes.get(d.name, d.size)) for d in problem.dims)
+    assert hot.reached(replace(problem, dims=dims)) == share
+
+
 @pytest.mark.parametrize("kills", [1, 2])
 def test_a_killed_reader_is_no_reason_to_leave_a_dispatch_out(
     kills: int, monkeypatch: pytest.MonkeyPatch
