@@ -187,7 +187,7 @@ def build_spaces(
     brought = brought_spaces(dispatch, pipeline)
     if executable_pipeline(pipeline) and pipeline in brought:
         # With a compiler of its own it takes types, too, that IREE's does not.
-        return (brought[pipeline](),)
+        return _with_extras((brought[pipeline](),), extras or {})
     own = backend.spaces(dispatch, extras or {})
     if taken := set(own) & set(brought):
         raise InputError(
@@ -208,6 +208,18 @@ def build_spaces(
                 f"pipeline {space.pipeline} of another package has a knob {min(taken)!r}, which "
                 f"{backend.name} has",
                 "give the knob another name",
+            )
+    return _with_extras(spaces, extras or {})
+
+
+def _with_extras(spaces: tuple[Space, ...], extras: Extras) -> tuple[Space, ...]:
+    """The spaces, if each of the knobs is one of theirs."""
+    knobs = {knob.name for space in spaces for knob in space.knobs}
+    for name in extras:
+        if spaces and name not in knobs:
+            raise InputError(
+                f"extra knob {name!r} does nothing for this dispatch",
+                f"leave --extra {name} out, for pipelines {', '.join(s.pipeline for s in spaces)}",
             )
     return spaces
 

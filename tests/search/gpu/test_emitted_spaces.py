@@ -304,6 +304,18 @@ def test_extra_knobs_that_do_nothing_are_refused(
         build_spaces(read(MATMUL, target), extras=extras)
 
 
+@pytest.mark.parametrize(
+    ("file", "target", "name"),
+    [("matvec", "gfx942", "stages"), ("gpu/attention_20x4096x64", "sm_80", "bank_padding")],
+)
+def test_extra_knobs_that_no_pipeline_of_a_dispatch_has_are_refused(
+    file: str, target: str, name: str
+) -> None:
+    dispatch = read_dispatch(DATA / f"{file}.mlir", target)
+    with pytest.raises(InputError, match=f"{name}' does nothing for this dispatch"):
+        build_spaces(dispatch, extras={name: (0,)})
+
+
 def test_a_crash_while_emitting_is_told() -> None:
     found = read_dispatch(DATA / "batch_matmul.mlir", "gfx942")
     assert not found.emitted
