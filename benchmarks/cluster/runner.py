@@ -27,7 +27,7 @@ from ..measuring import (
     run_heats,
     verify_on,
 )
-from ..runners import QueueCompiler
+from ..runners import QueueCompiler, forget_slow
 from .client import AGAIN_SECONDS, ALONE_SECONDS
 from .devices import ClusterDevices
 from .exclusion import MachineCores
@@ -127,7 +127,7 @@ class ClusterRunner:
         self, take: Callable[[int], Sequence[int]], should_continue: Callable[[], bool]
     ) -> Iterator[tuple[int, Outcome]]:
         """Yields outcomes in the order in which devices are done."""
-        return stream(
+        measured = stream(
             take,
             should_continue,
             self._compile,
@@ -137,6 +137,7 @@ class ClusterRunner:
             self._tell,
             self._devices.cluster.give_up,
         )
+        return forget_slow(measured, self._executables)
 
     def executables(
         self, indices: Sequence[int], outcomes: Mapping[int, Outcome]

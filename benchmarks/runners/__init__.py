@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .compile_only import CompileRunner
     from .head_start import HeadStart
     from .local import ExecutableRunner, LocalRunner, open_local_runner
-    from .queue_compiler import QueueCompiler, compile_queue
+    from .queue_compiler import QueueCompiler, compile_queue, forget_slow
     from .replay import ReplayRunner, StreamingReplayRunner
 else:
     __getattr__ = exports(__name__)
@@ -25,5 +25,6 @@ __all__ = [
     "ReplayRunner",
     "StreamingReplayRunner",
     "compile_queue",
+    "forget_slow",
     "open_local_runner",
 ]

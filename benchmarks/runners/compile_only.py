@@ -53,7 +53,9 @@ class CompileRunner:
         self, batch: Sequence[int], should_continue: Callable[[], bool] = lambda: True
     ) -> Iterator[tuple[int, Outcome]]:
         for index, compiled in self._compiler.compile(batch):
-            compiled.executable.unlink(missing_ok=True)  # its digest says all that is asked
+            # Its digest says all that is asked.
+            for path in (compiled.executable, compiled.executable.with_suffix(".mlir")):
+                path.unlink(missing_ok=True)
             yield index, self._outcome(index, compiled)
             if not should_continue():
                 return  # what is still compiling is given up

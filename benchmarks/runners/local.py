@@ -15,17 +15,15 @@ from ...search import Dispatch, ExecutablePipeline
 from ..compiling import call_of, raise_if_killed, save_log
 from ..measuring import (
     CHANGED,
-    GIVE_UP_RATIO,
     OK,
     DeviceGroup,
     Finals,
-    MeasuredCandidate,
     MeasuringRunner,
     Outcome,
     RunFailed,
 )
 from .head_start import HeadStart
-from .queue_compiler import QueueCompiler
+from .queue_compiler import QueueCompiler, forget_slow
 
 WITH_SPECS = "with the specs that the compiler comes with"
 WITHOUT_SPECS = "without the specs that the compiler comes with, which make it slower"
@@ -125,21 +123,7 @@ class LocalRunner:
                 should_continue = partial(_is_before, until)
                 break
         self._executables |= {i: done.executable for i, done in ready if done.kind == OK}
-        return self._forget_slow(self._devices.screen(ready, should_continue))
-
-    def _forget_slow(self, measured: Iterator[MeasuredCandidate]) -> Iterator[MeasuredCandidate]:
-        """Removes executables that are hardly asked for again: in ten hours there are 60,000.
-
-        Where one is, it is compiled again.
-        """
-        for index, outcome in measured:
-            slow = outcome.relative is None or outcome.relative > GIVE_UP_RATIO
-            needed = outcome.kind == OK and outcome.same_as is None and not slow
-            path = None if needed else self._executables.pop(index, None)
-            if path is not None:
-                path.unlink(missing_ok=True)
-                path.with_suffix(".mlir").unlink(missing_ok=True)
-            yield index, outcome
+        return forget_slow(self._devices.screen(ready, should_continue), self._executables)
 
     @property
     def default(self) -> Path:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from pathlib import Path
 
 from ...core import Child, make_folder
 from ...search import CannotRender, Dispatch, ExecutablePipeline, TuningSpec, spec_of
 from ..compiling import BuildJob, Compiler, require_default
-from ..measuring import BATCH_PER_JOB, CRASHED, CompileOutcome
+from ..measuring import (
+    BATCH_PER_JOB,
+    CRASHED,
+    GIVE_UP_RATIO,
+    OK,
+    CompileOutcome,
+    MeasuredCandidate,
+)
 from .head_start import HeadStart
 
 
@@ -40,6 +47,26 @@ def compile_queue(
     done = compile_specs(specs)
     for index in batch:
         yield index, failed[index] if index in failed else next(done)
+
+
+def forget_slow(
+    measured: Iterator[MeasuredCandidate], executables: MutableMapping[int, Path]
+) -> Iterator[MeasuredCandidate]:
+    """Removes executables that are hardly asked for again: in ten hours there are 60,000.
+
+    Where one is, it is compiled again.
+
+    Args:
+        executables: by queue position; those that are removed are left out.
+    """
+    for index, outcome in measured:
+        slow = outcome.relative is None or outcome.relative > GIVE_UP_RATIO
+        needed = outcome.kind == OK and outcome.same_as is None and not slow
+        path = None if needed else executables.pop(index, None)
+        if path is not None:
+            path.unlink(missing_ok=True)
+            path.with_suffix(".mlir").unlink(missing_ok=True)
+        yield index, outcome
 
 
 class QueueCompiler:

@@ -80,11 +80,11 @@ def test_what_is_hardly_asked_for_again_takes_no_room(
     """Slow ones, and those whose executable is another's; they are compiled again if asked for."""
     runner = make([configs[0], configs[1], configs[2], configs[0]])
     runner.start({})
-    monkeypatch.setattr("frontrunner.benchmarks.runners.local.GIVE_UP_RATIO", 0.0)
+    monkeypatch.setattr("frontrunner.benchmarks.runners.queue_compiler.GIVE_UP_RATIO", 0.0)
     outcomes = dict(runner.run([0, 1]))
     assert not runner._executables
     monkeypatch.undo()
-    monkeypatch.setattr("frontrunner.benchmarks.runners.local.GIVE_UP_RATIO", 1e9)
+    monkeypatch.setattr("frontrunner.benchmarks.runners.queue_compiler.GIVE_UP_RATIO", 1e9)
     outcomes |= dict(runner.run([2, 3]))
     assert {*runner._executables} == {2}
     there = {path.stem for path in (tmp_path / "work").iterdir()}

@@ -8,8 +8,8 @@ from typing import NoReturn
 
 import pytest
 
-from frontrunner.benchmarks.measuring import CompileOutcome
-from frontrunner.benchmarks.runners.queue_compiler import compile_queue
+from frontrunner.benchmarks.measuring import BASELINE, CRASHED, OK, CompileOutcome, Outcome
+from frontrunner.benchmarks.runners.queue_compiler import compile_queue, forget_slow
 from frontrunner.core import ChildDied, ChildTimeout, KilledError
 from frontrunner.search import Dispatch
 from frontrunner.search.gpu import rendering
@@ -58,3 +58,21 @@ def test_what_cannot_be_written_crashed(compile_one: Compile) -> None:
     compiled = compile_one(RuntimeError("ValueError: no such tile"))
     assert compiled.kind == "crashed"
     assert compiled.reason.endswith("cannot express a configuration: ValueError: no such tile")
+
+
+def test_executables_that_are_hardly_asked_for_again_are_removed(tmp_path: Path) -> None:
+    outcomes = [
+        Outcome(OK, 90.0, 100.0),
+        Outcome(OK, 900.0, 100.0),
+        Outcome(OK, 90.0, 100.0, same_as=0),
+        Outcome(OK, 100.0, 100.0, same_as=BASELINE),
+        Outcome(CRASHED),
+    ]
+    executables = {index: tmp_path / f"{index}.vmfb" for index in range(4)}  # 4 did not compile
+    for path in executables.values():
+        for file in (path, path.with_suffix(".mlir")):
+            file.write_text("")
+    measured = list(enumerate(outcomes))
+    assert list(forget_slow(iter(measured), executables)) == measured
+    assert list(executables) == [0]
+    assert {file.name for file in tmp_path.iterdir()} == {"0.vmfb", "0.mlir"}
