@@ -187,8 +187,13 @@ def footprint(problem: Problem, level: str, *, reused: bool = False) -> z3.Arith
 
 def contiguous(problem: Problem) -> list[Dim]:
     """The loops along which some operand's elements follow each other in memory."""
-    last = {o.index[-1][0][0] for o in problem.operands if o.index}
-    return [d for i, d in enumerate(problem.dims) if i in last and d.size > 1]
+    large = {i for i, d in enumerate(problem.dims) if d.size > 1}
+    last = set()
+    for operand in problem.operands:
+        # Elements of a column follow each other, too.
+        walked = ([loop for loop, _ in terms if loop in large] for terms in operand.index[::-1])
+        last |= {*next(filter(None, walked), [])[:1]}
+    return [problem.dims[loop] for loop in sorted(last)]
 
 
 def vec_tile(dim: Dim) -> z3.ArithRef:

@@ -223,8 +223,8 @@ def _memory_bound(
 
 
 def _peeling_constraint(problem: Problem, *levels: str) -> Constraint:
-    # Where all tiles divide, it changes nothing. Where only workgroups leave a remainder, vectors are
-    # masked without it: 1.0 to 2.3 times as slow (eight products, medians of 40 pairs each).
+    # Where all tiles divide, it changes nothing. Where only workgroups leave a remainder, vectors
+    # are masked without it: 1.0 to 2.3 times as slow (eight products, medians of 40 pairs each).
     left = [d.dynamic or has_remainder(d, *levels) for d in problem.dims]
     useful = z3.Or(z3.Int("peel") == 1, *left)
     reason = "peeling is off only where vector tiles leave a remainder"

@@ -42,7 +42,12 @@ def rebuild(module: ir.Module) -> str:
             f"the benchmark file holds {len(exports)} dispatches, expected 1",
             "dump them with --iree-hal-dump-executable-benchmarks-to=, which writes one per file",
         )
-    kernel = next(f for f in _all(executables[0], "func.func"))
+    kernel = next(iter(_all(executables[0], "func.func")), None)
+    if kernel is None:
+        raise InputError(
+            "the benchmark file's dispatch is lowered already",
+            "dump it with --iree-hal-dump-executable-benchmarks-to=, or give the model",
+        )
     if any(o.name == "hal.interface.constant.load" for o in walk(kernel)):
         raise InputError(
             "the benchmark file's dispatch takes push constants: sizes, or places in a buffer, "

@@ -25,6 +25,7 @@ from frontrunner.search import (
     spec_of,
 )
 from frontrunner.search.cpu.configuration import parse, render
+from frontrunner.search.cpu.rules import contiguous
 from frontrunner.search.cpu.spaces import build
 from frontrunner.search.enumeration.enumeration import count, sample, satisfies
 from frontrunner.search.mlir import spec_text
@@ -217,6 +218,14 @@ def test_an_unpeeled_configuration_is_read_as_such_where_sizes_are_not_known(
     knobs |= {"dist_m": dist, "cache_m": 8, "dist_k": sizes["k"], "peel": peel}
     text = render(problem, "DoubleTilingExpert", knobs)
     assert parse(problem, text) == knobs | {"peel": read}
+
+
+def test_columns_of_one_are_contiguous_along_rows(dispatch: Read) -> None:
+    """As they are where they have no columns: a product with a matrix of one column."""
+    problem = dispatch("matmul").problem
+    assert [d.name for d in contiguous(problem)] == ["n", "k"]
+    dims = tuple(replace(d, size=1) if d.name == "n" else d for d in problem.dims)
+    assert [d.name for d in contiguous(replace(problem, dims=dims))] == ["m", "k"]
 
 
 def test_what_forbids_the_default_still_forbids_others(dispatch: Read) -> None:

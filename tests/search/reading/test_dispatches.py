@@ -214,6 +214,15 @@ def test_reads_what_was_dumped_of_a_function_whose_name_mlir_quotes(
     assert read_dispatch(file).problem == plain.problem
 
 
+def test_what_is_lowered_already_is_no_dispatch_to_tune(dispatch: Read, tmp_path: Path) -> None:
+    """As `--compile-to` writes it; its kernel is LLVM's."""
+    flags, path = dispatch("matmul").target.flags, tmp_path / "lowered.mlir"
+    given = [COMPILER, str(DATA / "matmul.mlir"), *flags, "--compile-to=executable-targets"]
+    subprocess.run([*given, "-o", str(path)], check=True)
+    with pytest.raises(InputError, match="is lowered already"):
+        read_dispatch(path)
+
+
 @pytest.mark.parametrize(
     ("made", "asked"),
     [
