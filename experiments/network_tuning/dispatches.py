@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...benchmarks.compiling import ModelAssembler
-from ...benchmarks.measuring import Budget
+from ...benchmarks.measuring import Budget, FinalistResult
 from ...benchmarks.networks import NetworkRunner
 from ...core import FrontrunnerError, InputError, Notify, ResumableError
 from ...search import Target, TuningSpec, spec_of, spec_texts
@@ -157,7 +157,7 @@ def best_specs(
     """
     if isinstance(tuned, str):
         return []
-    better = [s for s in tuned.finalists if s.interval[0] > 1][:MAX_TRIED]
+    better = _faster(tuned)[:MAX_TRIED]
     if not better:
         return []
     run = folder.run_of(hot).load(iree_flags)
@@ -180,8 +180,14 @@ def write_specs(
 
 def speedup_alone(run: TuneResult | str) -> float:
     """Of the candidate that is tried first in the model."""
-    better = () if isinstance(run, str) else run.finalists
-    return next((one.speedup for one in better if one.interval[0] > 1), 1.0)
+    better = [] if isinstance(run, str) else _faster(run)
+    return better[0].speedup if better else 1.0
+
+
+def _faster(run: TuneResult) -> list[FinalistResult]:
+    """Finalists that are faster than the default: the winner, and then the others, best first."""
+    better = [one for one in run.finalists if one.interval[0] > 1]
+    return sorted(better, key=lambda one: one.index + 1 != run.winner)
 
 
 def tune_in_model(

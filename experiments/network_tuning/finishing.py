@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...benchmarks.compiling import raise_if_killed
-from ...benchmarks.measuring import DROP_ROUNDS, OK
+from ...benchmarks.measuring import DROP_ROUNDS, NOT_APPLIED, OK
 from ...benchmarks.networks import NetworkFailed, NetworkRunner, Speedup
 from ...core import InputError, WorkError, make_folder, write_atomically
 from ...search import Preprocessing, can_be_named, flags_text
@@ -256,7 +256,9 @@ def _with_spec(
     with maker.compiler(base) as compiler:
         (compiled,) = compiler.compile([(name, spec)])
     raise_if_killed(compiled, f"the model with {base.variant.name} and the spec")
-    if compiled.kind != OK:
+    # Of a user's spec that nothing was tuned beside, it does not show whether it applies.
+    accepted = (OK, NOT_APPLIED) if spec == maker.starter else (OK,)
+    if compiled.kind not in accepted:
         maker.notify(f"the spec is left out with {base.variant.name}: {compiled.reason}")
         return []
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,6 +18,8 @@ from .in_model import InModelResult
 from .plan import NO_TIME, TIME_UP, Plan
 from .trial import DispatchChoice, TrialResult
 from .variants import PLAIN, OptionVariant, VariantOutcome
+
+BEHIND = "what an earlier session wrote is faster"
 
 # Dispatches that nothing was tried of, and of a smaller share each, are one row of a table: of an
 # EfficientNet's 115 dispatches 41 take 4 %.
@@ -64,6 +66,11 @@ class DispatchResult:
     def gain(self) -> float:
         """In the model or, where that is not known, by itself."""
         return self.speedup or self.alone or 1.0
+
+    def with_tries_of(self, later: DispatchResult) -> DispatchResult:
+        """What became of it here, and what a later session spent that found nothing better."""
+        reason = (later.reason or BEHIND) if self.is_late else self.reason
+        return replace(self, reason=reason, candidates=later.candidates, seconds=later.seconds)
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,19 +158,11 @@ class NetworkResult(StoredResult):
         rows = [_row(choices[h.name], tuned[h.name], why_not, profiled) for h in plan.hot]
         rows += [
             DispatchResult(
-                r.name,
-                (r.name,),
-                r.share,
-                1.0,
-                None,
-                False,
-                r.reason,
-                0,
-                0.0,
+                r.name, (r.name,), r.share, 1.0, None, False, r.reason, 0, 0.0,
                 left_us=r.share * plan.total_us or None,
             )
             for r in plan.rest
-        ]
+        ]  # fmt: skip
         meant = {m for row in rows if row.kept for m in row.members}
         return cls(
             speedup=better.speedup if better else 1.0,
@@ -184,6 +183,12 @@ class NetworkResult(StoredResult):
             variants=tuple(variants),
             remark=remark,
         )
+
+    def with_tries_of(self, later: NetworkResult) -> Self:
+        """What was found here, and what a later session spent that found nothing better."""
+        now = {row.name: row for row in later.dispatches}
+        rows = tuple(row.with_tries_of(now.get(row.name, row)) for row in self.dispatches)
+        return replace(self, dispatches=rows, variants=later.variants)
 
     @classmethod
     def from_file(cls, fields: dict[str, Any], folder: Path) -> Self:

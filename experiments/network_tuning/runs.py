@@ -287,19 +287,19 @@ def _tune(
             end, before.options, before.spec, variants, choice.bases, maker, runner, options.seed
         )  # fmt: skip
         tracker.prepare()
+        result = NetworkResult.build(
+            plan, tuned, chosen, end, choice.outcomes, base.variant,
+            baseline_us=run_us, run=folder.path, seconds=time.monotonic() - session.started,
+            profiled=profiles,
+        )  # fmt: skip
         if before is not None and stays:
             notify("nothing better was found: what the earlier session wrote stays")
-            result = before
-        else:
-            with folder.came_to.replaced():
+            result = before.with_tries_of(result)
+        with folder.came_to.replaced():
+            if not stays:
                 write_winner(folder, end, place.fingerprint)
-                result = NetworkResult.build(
-                    plan, tuned, chosen, end, choice.outcomes, base.variant,
-                    baseline_us=run_us, run=folder.path, seconds=time.monotonic() - session.started,
-                    profiled=profiles,
-                )  # fmt: skip
-                write_text(folder.report, report(result, options))
-                write_text(folder.result, result.to_json())
+            write_text(folder.report, report(result, options))
+            write_text(folder.result, result.to_json())
         _track(tracker, folder, result)
     shutil.rmtree(folder.work, ignore_errors=True)
     return result

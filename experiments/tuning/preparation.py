@@ -84,7 +84,8 @@ def prepare(
     # Of a cluster, its hosts make the inputs.
     if devices and options.cluster is None and not own_runner:
         call = call_of(dispatch)
-        check_memory((*call.inputs, *call.outputs))
+        # As what measures it checks: candidates and the default have inputs of their own.
+        check_memory((*call.inputs, *call.inputs, *call.outputs))
     ranker = resolve_ranker(name, seed=options.seed)
     if warning := device_warning(ranker, fingerprints, target.arch, catalogue_for_target(target)):
         observer.notify(warning)
@@ -150,7 +151,7 @@ def digest_of_file(path: Path) -> str:
         InputError: it cannot be read.
     """
     # Also of one that is larger than what is read whole.
-    remedy = "if it was moved, name it again"
+    remedy = "if it was moved, move it back"
     check_regular(path, remedy)
     try:
         with path.open("rb") as file:
