@@ -13,7 +13,6 @@ from typing import Any
 
 import z3
 
-from ..kind import kind_of
 from ..problem import Intrinsic, Problem, Target
 from ..space import Constraint, Knob, Space
 from .chosen import ChosenConfig
@@ -100,30 +99,6 @@ def as_matmul(problem: Problem, igemm: bool) -> MatmulLoopNest | None:
     roles = [problem.dims[loops.origin.index(i)].role for i in range(len(loops.sizes))]
     found = [Loop(i, loops.sizes[i], swap.get(r, r)) for i, r in enumerate(roles)]
     return MatmulLoopNest(tuple(found), loops.origin, igemm=True, swapped=loops.swapped)
-
-
-def is_ragged(problem: Problem, target: Target) -> bool:
-    """Whether some instruction does not divide the loops that it is laid along."""
-    inner = {side: list(problem.by_role(side))[-1:] for side in "mnk"}
-    if kind_of(problem).has_window:
-        inner["k"] = [d for d in problem.dims if d.name == "ic"]
-    if is_swapped(problem):
-        inner |= {"m": inner["n"], "n": inner["m"]}
-    kinds = intrinsics(problem, target)
-    return any(d.size % getattr(i, side) for i in kinds for side in "mnk" for d in inner[side])
-
-
-def is_swapped(problem: Problem) -> bool:
-    """Whether it is a convolution that becomes a matmul with the filter as its left operand."""
-    if not kind_of(problem).has_window:
-        return False
-    nest = as_matmul(problem, igemm=True)
-    return nest is not None and nest.swapped
-
-
-def is_square(problem: Problem, target: Target) -> bool:
-    """Whether all instructions have as many rows as columns."""
-    return all(i.m == i.n for i in intrinsics(problem, target))
 
 
 @dataclass(frozen=True)

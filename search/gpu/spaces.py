@@ -8,10 +8,12 @@ from functools import partial
 from ...core import NotTunableError
 from ..dispatch import Dispatch
 from ..emitted import EmittedConstraints
+from ..kind import kind_of
 from ..problem import Problem, Target
 from ..space import Space
 from . import emitted_spaces, mma, own_spaces
 from .chosen import ChosenConfig
+from .columns import intrinsics
 
 _WITHOUT_MMA_SYNC = ("sm_60", "sm_70", "sm_72", "sm_75")
 
@@ -39,13 +41,37 @@ def gpu_spaces(
     if not own or not emitted:
         return emitted or own
     # Ours pads loops that do not divide, which the compiler's cannot (see `emitted_spaces`).
-    if mma.is_ragged(problem, target):
+    if _is_ragged(problem, target):
         return {**emitted, **own}
     # The compiler's lays instructions of 16x8 along pixels and channels where it is to be channels
     # and pixels: of 24 candidates (channels first, sm_80) two crash, with tiles of 8 channels.
-    if not mma.is_square(problem, target) and mma.is_swapped(problem):
+    if not _is_square(problem, target) and _is_swapped(problem):
         return {name: own.get(name, space) for name, space in emitted.items()}
     return emitted
+
+
+def _is_ragged(problem: Problem, target: Target) -> bool:
+    """Whether some instruction does not divide the loops that it is laid along."""
+    inner = {side: list(problem.by_role(side))[-1:] for side in "mnk"}
+    if kind_of(problem).has_window:
+        inner["k"] = [d for d in problem.dims if d.name == "ic"]
+    if _is_swapped(problem):
+        inner |= {"m": inner["n"], "n": inner["m"]}
+    kinds = intrinsics(problem, target)
+    return any(d.size % getattr(i, side) for i in kinds for side in "mnk" for d in inner[side])
+
+
+def _is_swapped(problem: Problem) -> bool:
+    """Whether it is a convolution that becomes a matmul with the filter as its left operand."""
+    if not kind_of(problem).has_window:
+        return False
+    nest = mma.as_matmul(problem, igemm=True)
+    return nest is not None and nest.swapped
+
+
+def _is_square(problem: Problem, target: Target) -> bool:
+    """Whether all instructions have as many rows as columns."""
+    return all(i.m == i.n for i in intrinsics(problem, target))
 
 
 def _own(dispatch: Dispatch, pipeline: str, extras: Mapping[str, tuple[int, ...]]) -> Space:
