@@ -5,6 +5,7 @@ With what is known to fail, which recordings of earlier spaces have, too.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from frontrunner.benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
+from frontrunner.core import InputError
 from frontrunner.features import extract
 from frontrunner.features.gpu import GPU
 from frontrunner.models import create_ranker, order
@@ -35,6 +37,16 @@ DISPATCHES = (
 )
 
 
+def extras_of(dispatch):
+    """Those that some pipeline of the dispatch has; others are refused."""
+    found = {}
+    for name, values in EXTRA_KNOBS.items():
+        with suppress(InputError):
+            build_spaces(dispatch, extras={name: values})
+            found[name] = values
+    return found
+
+
 @pytest.fixture(scope="module")
 def spaces(tmp_path_factory):
     """By dispatch: the candidates of all its spaces, with what each pipeline is called."""
@@ -44,7 +56,7 @@ def spaces(tmp_path_factory):
         path.write_text(operation.mlir())
         dispatch = read_dispatch(path, "gfx942")
         frames = []
-        for space in build_spaces(dispatch, extras=EXTRA_KNOBS):
+        for space in build_spaces(dispatch, extras=extras_of(dispatch)):
             stated = tuple(c for c in space.constraints if not c.known_failure)
             wide = replace(space, constraints=stated)
             candidates = add_derived_columns(wide, sample(wide, 400, seed=0))
