@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from .space import CannotRender, Constraint, Knob, Space
     from .spec import APPLIED_MARK, SPEC_OPTION, TuningSpec, spec_of, spec_option, spec_texts
     from .table import DERIVED, PIPELINE, knob_value
+    from .unrolled import can_unroll
 else:
     __getattr__ = exports(__name__)
 
@@ -83,6 +84,7 @@ __all__ = [
     "backend_of",
     "build_spaces",
     "can_be_named",
+    "can_unroll",
     "check_rendered",
     "compiled_problem",
     "executable_pipeline",

@@ -12,7 +12,7 @@ from typing import Any
 from ...benchmarks.libraries import Peak
 from ...benchmarks.networks import DispatchTime
 from ...core import ChildPool, FrontrunnerError, NotTunableError, decode
-from ...search import Dispatch, Problem, Target, has_space, kind_of
+from ...search import Dispatch, Problem, Target, can_unroll, has_space, kind_of
 from ...search.reading import READER, NetworkDispatch, read_dispatches
 
 _FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
@@ -22,8 +22,10 @@ _FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
 USUAL_GAIN, PRODUCTS_GAIN = 0.85, 0.3
 # Of the measured peak, what the best candidates reach. Five models' attention was tuned to 21 to
 # 37 % (Zen 4), a ResNet's convolutions of 7x7 pixels to 28 to 36 % in three runs, and those of
-# 14x14 and more to 64 to 100 % (Emerald Rapids): each row of pixels reads the whole filter.
-REACHED_BY_ATTENTION, REACHED_WITH_SMALL_IMAGES, SMALL_IMAGE = 0.3, 0.35, 64
+# 14x14 and more to 64 to 100 % (Emerald Rapids): each row of pixels reads the whole filter. A
+# grouped convolution that stays scalar came to 5 % (Zen 4).
+REACHED_BY_ATTENTION, REACHED_BY_SCALARS = 0.3, 0.05
+REACHED_WITH_SMALL_IMAGES, SMALL_IMAGE = 0.35, 64
 # Of the time of reductions and elementwise ops, what may be saved: of nine 3 to 56 %, and half of
 # it in Whisper's encoder. What memory lets through tells nothing of those with data in caches.
 STREAMED_HEADROOM = 0.4
@@ -289,6 +291,8 @@ def reached(problem: Problem) -> float:
     if problem.kind == "attention":
         return REACHED_BY_ATTENTION
     if problem.kind == "convolution":
+        if dict(problem.traits).get("grouped") and not can_unroll(problem):
+            return REACHED_BY_SCALARS
         pixels = math.prod(d.size for d in problem.by_role("m"))
         image, filters, *_ = (math.prod(problem.extents(o)) for o in problem.operands)
         if pixels <= SMALL_IMAGE and filters > image:

@@ -70,6 +70,30 @@ def test_convolutions_of_small_images_as_products_compute_the_same(
     assert ("mmt4d" in names_of(base)) == product
 
 
+@pytest.mark.parametrize(
+    ("type_", "stride"), [("f32", 1), ("f32", 2), ("f32", 5), ("f16", 2), ("bf16", 1)]
+)
+def test_convolutions_over_sequences_as_products_compute_the_same(
+    type_: str, stride: int, compare_with: CompareWith
+) -> None:
+    plain, base = compare_with(sequence(type_, stride), "sequences as products")
+    assert "_conv_2x32x20x16x3_" in names_of(plain)
+    assert "_conv_" not in names_of(base)
+
+
+@pytest.mark.parametrize(
+    ("type_", "window", "product"),
+    [("f32", 16, True), ("f16", 20, True), ("bf16", 16, True), ("f32", 15, False)],
+)
+def test_groups_with_long_windows_as_products_compute_the_same(
+    type_: str, window: int, product: bool, compare_with: CompareWith
+) -> None:
+    """Those with short ones are sums of few products, which have a space."""
+    plain, base = compare_with(groups(type_, window), "sequences as products")
+    assert "_conv_" in names_of(plain)
+    assert ("_conv_" in names_of(base)) != product
+
+
 def test_the_compiler_takes_the_flags_that_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +144,40 @@ func.func @convolution(%x: {image}, %w: {filters}) -> {sums} {{
   %e = tensor.empty() : {sums}
   %z = linalg.fill ins(%zero : f32) outs(%e : {sums}) -> {sums}
   %r = linalg.conv_2d_nchw_fchw {{{attributes}}}
+    ins(%x, %w : {image}, {filters}) outs(%z : {sums}) -> {sums}
+  return %r : {sums}
+}}
+"""
+
+
+def sequence(type_: str, stride: int) -> str:
+    """As torch exports it: 16 channels, 32 filters of 3 points, 20 points."""
+    image, filters = f"tensor<2x16x{19 * stride + 3}x{type_}>", f"tensor<32x16x3x{type_}>"
+    sums = "tensor<2x32x20xf32>"
+    attributes = f"dilations = dense<1> : vector<1xi64>, strides = dense<{stride}> : vector<1xi64>"
+    return f"""
+func.func @sequence(%x: {image}, %w: {filters}) -> {sums} {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : {sums}
+  %z = linalg.fill ins(%zero : f32) outs(%e : {sums}) -> {sums}
+  %r = linalg.conv_1d_ncw_fcw {{{attributes}}}
+    ins(%x, %w : {image}, {filters}) outs(%z : {sums}) -> {sums}
+  return %r : {sums}
+}}
+"""
+
+
+def groups(type_: str, window: int) -> str:
+    """As torch exports it, over a sequence: 2 groups of 8 channels and 4 filters, 20 points."""
+    image, filters = f"tensor<1x2x8x{19 + window}x1x{type_}>", f"tensor<2x4x8x{window}x1x{type_}>"
+    sums = "tensor<1x2x4x20x1xf32>"
+    attributes = "dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>"
+    return f"""
+func.func @groups(%x: {image}, %w: {filters}) -> {sums} {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : {sums}
+  %z = linalg.fill ins(%zero : f32) outs(%e : {sums}) -> {sums}
+  %r = linalg.conv_2d_ngchw_gfchw {{{attributes}}}
     ins(%x, %w : {image}, {filters}) outs(%z : {sums}) -> {sums}
   return %r : {sums}
 }}

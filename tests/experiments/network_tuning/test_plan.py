@@ -247,6 +247,13 @@ def test_convolutions_of_small_images_do_not_come_to_the_peak(
     assert hot.reached(replace(problem, dims=dims)) == share
 
 
+def test_groups_that_stay_scalar_do_not_come_to_the_peak() -> None:
+    problem = reread(DATA / "conv_grouped.mlir", "host").problem
+    assert hot.reached(problem) == 1.0
+    dims = tuple(replace(d, size=d.size * 16) if d.name == "fh" else d for d in problem.dims)
+    assert hot.reached(replace(problem, dims=dims)) == 0.05
+
+
 @pytest.mark.parametrize("kills", [1, 2])
 def test_a_killed_reader_is_no_reason_to_leave_a_dispatch_out(
     kills: int, monkeypatch: pytest.MonkeyPatch
