@@ -256,9 +256,9 @@ def _with_spec(
     with maker.compiler(base) as compiler:
         (compiled,) = compiler.compile([(name, spec)])
     raise_if_killed(compiled, f"the model with {base.variant.name} and the spec")
-    # Of a user's spec that nothing was tuned beside, it does not show whether it applies.
-    accepted = (OK, NOT_APPLIED) if spec == maker.starter else (OK,)
-    if compiled.kind not in accepted:
+    # Specs of other tools leave no mark. A file has what was measured before the user's own.
+    users = maker.starter is not None and spec.endswith(maker.starter)
+    if compiled.kind not in ((OK, NOT_APPLIED) if users else (OK,)):
         maker.notify(f"the spec is left out with {base.variant.name}: {compiled.reason}")
         return []
     try:

@@ -47,6 +47,7 @@ class World:
         times: by the names of flags, and `spec`, in the order of their names; 100 for others.
         wrong: those that compute something else.
         refused: those with which it does not compile.
+        unmarked: those of which no dispatch is marked.
         same: those that change nothing.
         twins: those that make the same program as others.
     """
@@ -55,6 +56,7 @@ class World:
     times: dict[str, float] = field(default_factory=dict)
     wrong: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
+    unmarked: set[str] = field(default_factory=set)
     same: set[str] = field(default_factory=set)
     twins: dict[str, str] = field(default_factory=dict)
     noise: float = 0.01
@@ -148,6 +150,7 @@ class SpecCompiler:
         ((stem, _),) = specs
         name = f"{executable.name} {'spec' if stem == 'tuned' else stem}"
         kind = "compile_failed" if name in self.world.refused else OK
+        kind = "not_applied" if name in self.world.unmarked else kind
         yield CompileOutcome(kind, executable.with_name(name), name, applied=("mm",))
 
 
@@ -682,6 +685,20 @@ def test_what_sessions_ended_with_is_compared_in_turns(
     assert is_behind(Finish(None, None), options, before, *rest)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="the earlier session's result: there are no options 'e'"):
         is_behind(end, "e", before, *rest)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("starter", "behind"), [("a spec of another tool", True), (None, False)])
+def test_an_earlier_result_with_the_users_own_spec_is_compared(
+    starter: str | None, behind: bool, world: World
+) -> None:
+    """It leaves no mark; one of ours that leaves none matches nothing any more."""
+    world.times, world.unmarked = {"b spec": 50.0, "a earlier": 40.0}, {"a earlier"}
+    world.starter = starter
+    path = world.folder / "spec.mlir"
+    path.write_text("// 2.5x\na spec of another tool")
+    bases = [world.base(one) for one in (PLAIN, A, B)]
+    rest = [A, B], bases, world, world, 0
+    assert is_behind(world.finished(B, B), "a", path, *rest) == behind  # type: ignore[arg-type]
 
 
 def test_a_further_session_tries_options_that_there_was_no_time_for(world: World) -> None:
