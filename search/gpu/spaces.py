@@ -40,38 +40,39 @@ def gpu_spaces(
     }
     if not own or not emitted:
         return emitted or own
+    swapped = _is_swapped(problem, target)
     # Ours pads loops that do not divide, which the compiler's cannot (see `emitted_spaces`).
-    if _is_ragged(problem, target):
+    if _is_ragged(problem, target, swapped):
         return {**emitted, **own}
     # The compiler's lays instructions of 16x8 along pixels and channels where it is to be channels
     # and pixels: of 24 candidates (channels first, sm_80) two crash, with tiles of 8 channels.
-    if not _is_square(problem, target) and _is_swapped(problem):
+    if swapped:
         return {name: own.get(name, space) for name, space in emitted.items()}
     return emitted
 
 
-def _is_ragged(problem: Problem, target: Target) -> bool:
+def _is_ragged(problem: Problem, target: Target, swapped: bool) -> bool:
     """Whether some instruction does not divide the loops that it is laid along."""
     inner = {side: list(problem.by_role(side))[-1:] for side in "mnk"}
     if kind_of(problem).has_window:
         inner["k"] = [d for d in problem.dims if d.name == "ic"]
-    if _is_swapped(problem):
+    if swapped:
         inner |= {"m": inner["n"], "n": inner["m"]}
     kinds = intrinsics(problem, target)
     return any(d.size % getattr(i, side) for i in kinds for side in "mnk" for d in inner[side])
 
 
-def _is_swapped(problem: Problem) -> bool:
-    """Whether it is a convolution that becomes a matmul with the filter as its left operand."""
-    if not kind_of(problem).has_window:
+def _is_swapped(problem: Problem, target: Target) -> bool:
+    """Whether rows of instructions, which have fewer columns, lie along a convolution's channels.
+
+    They do where it becomes a matmul with the filter as its left operand. The compiler is asked, in
+    a child process, only where instructions are not square: else it makes no difference.
+    """
+    square = all(i.m == i.n for i in intrinsics(problem, target))
+    if square or not kind_of(problem).has_window:
         return False
     nest = mma.as_matmul(problem, igemm=True)
     return nest is not None and nest.swapped
-
-
-def _is_square(problem: Problem, target: Target) -> bool:
-    """Whether all instructions have as many rows as columns."""
-    return all(i.m == i.n for i in intrinsics(problem, target))
 
 
 def _own(dispatch: Dispatch, pipeline: str, extras: Mapping[str, tuple[int, ...]]) -> Space:
