@@ -112,72 +112,45 @@ def test_the_compiler_takes_the_flags_that_are_kept(
 
 
 def depthwise(type_: str, stride: int) -> str:
-    """As torch exports it: 16 channels, windows of 3x3."""
+    """16 channels, windows of 3x3."""
     side = 16 // stride + 1
-    image, window = f"tensor<1x16x19x19x{type_}>", f"tensor<16x3x3x{type_}>"
-    sums = f"tensor<1x16x{side}x{side}xf32>"
-    attributes = f"dilations = dense<1> : vector<2xi64>, strides = dense<{stride}> : vector<2xi64>"
-    return f"""
-func.func @depthwise(%x: {image}, %w: {window}) -> {sums} {{
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : {sums}
-  %z = linalg.fill ins(%zero : f32) outs(%e : {sums}) -> {sums}
-  %r = linalg.depthwise_conv_2d_nchw_chw {{{attributes}}}
-    ins(%x, %w : {image}, {window}) outs(%z : {sums}) -> {sums}
-  return %r : {sums}
-}}
-"""
+    return convolving(
+        "depthwise_conv_2d_nchw_chw", type_, "1x16x19x19", "16x3x3", f"1x16x{side}x{side}", stride
+    )
 
 
 def convolution(type_: str, side: int, window: int, stride: int) -> str:
-    """As torch exports it: 16 channels, 32 filters."""
+    """16 channels, 32 filters."""
     wide = (side - 1) * stride + window
-    image, filters = (
-        f"tensor<1x16x{wide}x{wide}x{type_}>",
-        f"tensor<32x16x{window}x{window}x{type_}>",
-    )
-    sums = f"tensor<1x32x{side}x{side}xf32>"
-    attributes = f"dilations = dense<1> : vector<2xi64>, strides = dense<{stride}> : vector<2xi64>"
-    return f"""
-func.func @convolution(%x: {image}, %w: {filters}) -> {sums} {{
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : {sums}
-  %z = linalg.fill ins(%zero : f32) outs(%e : {sums}) -> {sums}
-  %r = linalg.conv_2d_nchw_fchw {{{attributes}}}
-    ins(%x, %w : {image}, {filters}) outs(%z : {sums}) -> {sums}
-  return %r : {sums}
-}}
-"""
+    image, filters = f"1x16x{wide}x{wide}", f"32x16x{window}x{window}"
+    return convolving("conv_2d_nchw_fchw", type_, image, filters, f"1x32x{side}x{side}", stride)
 
 
 def sequence(type_: str, stride: int) -> str:
-    """As torch exports it: 16 channels, 32 filters of 3 points, 20 points."""
-    image, filters = f"tensor<2x16x{19 * stride + 3}x{type_}>", f"tensor<32x16x3x{type_}>"
-    sums = "tensor<2x32x20xf32>"
-    attributes = f"dilations = dense<1> : vector<1xi64>, strides = dense<{stride}> : vector<1xi64>"
-    return f"""
-func.func @sequence(%x: {image}, %w: {filters}) -> {sums} {{
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : {sums}
-  %z = linalg.fill ins(%zero : f32) outs(%e : {sums}) -> {sums}
-  %r = linalg.conv_1d_ncw_fcw {{{attributes}}}
-    ins(%x, %w : {image}, {filters}) outs(%z : {sums}) -> {sums}
-  return %r : {sums}
-}}
-"""
+    """16 channels, 32 filters of 3 points, 20 points."""
+    image = f"2x16x{19 * stride + 3}"
+    return convolving("conv_1d_ncw_fcw", type_, image, "32x16x3", "2x32x20", stride, dims=1)
 
 
 def groups(type_: str, window: int) -> str:
-    """As torch exports it, over a sequence: 2 groups of 8 channels and 4 filters, 20 points."""
-    image, filters = f"tensor<1x2x8x{19 + window}x1x{type_}>", f"tensor<2x4x8x{window}x1x{type_}>"
-    sums = "tensor<1x2x4x20x1xf32>"
-    attributes = "dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>"
+    """Over a sequence: 2 groups of 8 channels and 4 filters, 20 points."""
+    image, filters = f"1x2x8x{19 + window}x1", f"2x4x8x{window}x1"
+    return convolving("conv_2d_ngchw_gfchw", type_, image, filters, "1x2x4x20x1", 1)
+
+
+def convolving(
+    op: str, type_: str, image: str, filters: str, sums: str, stride: int, dims: int = 2
+) -> str:
+    """A convolution as torch exports it: sums are in f32."""
+    image, filters = f"tensor<{image}x{type_}>", f"tensor<{filters}x{type_}>"
+    sums, pairs = f"tensor<{sums}xf32>", f"vector<{dims}xi64>"
+    attributes = f"dilations = dense<1> : {pairs}, strides = dense<{stride}> : {pairs}"
     return f"""
-func.func @groups(%x: {image}, %w: {filters}) -> {sums} {{
+func.func @main(%x: {image}, %w: {filters}) -> {sums} {{
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : {sums}
   %z = linalg.fill ins(%zero : f32) outs(%e : {sums}) -> {sums}
-  %r = linalg.conv_2d_ngchw_gfchw {{{attributes}}}
+  %r = linalg.{op} {{{attributes}}}
     ins(%x, %w : {image}, {filters}) outs(%z : {sums}) -> {sums}
   return %r : {sums}
 }}
