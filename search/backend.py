@@ -180,15 +180,16 @@ def build_spaces(
         InputError: the pipeline cannot lower the problem, or an extra knob does nothing.
     """
     backend = backend_named(dispatch.target.backend)
-    _check_extras(backend, extras or {})
+    extras = extras or {}
+    _check_extras(backend, extras)
     # It needs targets, which need backends.
     from .pipeline import brought_spaces, executable_pipeline
 
     brought = brought_spaces(dispatch, pipeline)
     if executable_pipeline(pipeline) and pipeline in brought:
         # With a compiler of its own it takes types, too, that IREE's does not.
-        return _with_extras((brought[pipeline](),), extras or {})
-    own = backend.spaces(dispatch, extras or {})
+        return _with_extras((brought[pipeline](),), extras)
+    own = backend.spaces(dispatch, extras)
     if taken := set(own) & set(brought):
         raise InputError(
             f"{backend.name} has a pipeline {min(taken)} of its own",
@@ -209,7 +210,7 @@ def build_spaces(
                 f"{backend.name} has",
                 "give the knob another name",
             )
-    return _with_extras(spaces, extras or {})
+    return _with_extras(spaces, extras)
 
 
 def _with_extras(spaces: tuple[Space, ...], extras: Extras) -> tuple[Space, ...]:

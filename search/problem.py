@@ -134,6 +134,19 @@ class Problem:
         """How far each dim of an operand's tensor is touched by the whole problem."""
         return tuple(1 + sum(c * (self.dims[d].size - 1) for d, c in e) for e in operand.index)
 
+    def innermost(self, operand: Operand) -> list[tuple[int, int]]:
+        """Loops and strides in the last dim of a tensor that has more than one element."""
+        for terms in reversed(operand.index):
+            if walked := [(loop, stride) for loop, stride in terms if self.dims[loop].size > 1]:
+                return walked
+        return []
+
+    @property
+    def window_loops(self) -> tuple[int, ...]:
+        """The loops of a convolution's window; other kinds have none."""
+        has = kind_of(self).has_window
+        return tuple(i for i, d in enumerate(self.dims) if has and d.name in ("fd", "fh", "fw"))
+
     def matched_sizes(self, operand: Operand) -> tuple[str, ...]:
         """What a spec's matcher asks of each dim of an operand's tensor; `?` matches any size.
 

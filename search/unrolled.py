@@ -28,7 +28,7 @@ MAX_TERMS = 256
 
 def window_of(problem: Problem) -> tuple[Dim, ...]:
     """The loops over the window, but for those that run once."""
-    return tuple(d for d in problem.dims if d.name in ("fd", "fh", "fw") and not d.runs_once)
+    return tuple(d for d in (problem.dims[i] for i in problem.window_loops) if not d.runs_once)
 
 
 def can_unroll(problem: Problem) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...search import Operand, Problem, kind_of
+from ...search import Operand, Problem
 from ..view import Column
 
 
@@ -18,18 +18,8 @@ def inner_loops(problem: Problem, operand: Operand) -> list[int]:
 
     They have stride 1 in the last dim of a tensor that has more than one element.
     """
-    for terms in reversed(operand.index):
-        walked = [(loop, stride) for loop, stride in terms if problem.dims[loop].size > 1]
-        if walked:
-            unit = [loop for loop, stride in walked if stride == 1]
-            return sorted(unit, key=lambda loop: not problem.dims[loop].parallel)
-    return []
-
-
-def window_loops(problem: Problem) -> tuple[int, ...]:
-    """The loops of a convolution's window; other kinds have none."""
-    has = kind_of(problem).has_window
-    return tuple(i for i, d in enumerate(problem.dims) if has and d.name in ("fd", "fh", "fw"))
+    unit = [loop for loop, stride in problem.innermost(operand) if stride == 1]
+    return sorted(unit, key=lambda loop: not problem.dims[loop].parallel)
 
 
 def split(extent: Column, tiles: list[Column]) -> tuple[Column, Column]:

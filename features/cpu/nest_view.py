@@ -119,7 +119,7 @@ class NestView(TrafficView):
         compiler, or if the whole window is unrolled; depthwise ones with channels first only then.
         `DoubleTilingExpert`, the pipeline that can peel, vectorizes none of them.
         """
-        if len(self.window_loops) < 2:
+        if len(self.problem.window_loops) < 2:
             return np.full(len(self.candidates), False)
         if self.knob("peel") is not None:
             return np.full(len(self.candidates), True)

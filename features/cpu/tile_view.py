@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ...search import Dim
 from ..view import Column, View
-from .loops import split, window_loops
+from .loops import split
 
 LEVELS = ("dist", "cache", "panel", "vec", "step")
 
@@ -107,16 +107,13 @@ class TileView(View):
         return np.asarray((self.unknown_sizes > 0) & ~peeled, dtype=np.float64)
 
     @cached_property
-    def window_loops(self) -> tuple[int, ...]:
-        return window_loops(self.problem)
-
-    @cached_property
     def whole_window(self) -> NDArray[np.bool_]:
         """Whether all of a convolution's window is unrolled in the vector tile."""
         tiles = self.tiles["vec"]
-        points = self._product(tiles[i] for i in self.window_loops)
-        whole = math.prod(self.sizes[i] for i in self.window_loops)
-        return np.asarray((points == whole) & bool(self.window_loops))
+        window = self.problem.window_loops
+        points = self._product(tiles[i] for i in window)
+        whole = math.prod(self.sizes[i] for i in window)
+        return np.asarray((points == whole) & bool(window))
 
     @cached_property
     def workgroups(self) -> Column:

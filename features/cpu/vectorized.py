@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ...search import Problem, kind_of
 from ..view import Column
-from .loops import window_loops
 
 
 def vectorized_loops(
@@ -47,7 +46,7 @@ def vectorized_loops(
     traits = dict(problem.traits)
     if traits.get("depthwise"):
         return loops
-    window = window_loops(problem)
+    window = problem.window_loops
     if traits.get("grouped") or len(window) != 2:
         return np.full_like(loops, columns[-1])
     # A tile of several window points is brought into a layout that has channels innermost. With one

@@ -187,12 +187,7 @@ def footprint(problem: Problem, level: str, *, reused: bool = False) -> z3.Arith
 
 def contiguous(problem: Problem) -> list[Dim]:
     """The loops along which some operand's elements follow each other in memory."""
-    large = {i for i, d in enumerate(problem.dims) if d.size > 1}
-    last = set()
-    for operand in problem.operands:
-        # Elements of a column follow each other, too.
-        walked = ([loop for loop, _ in terms if loop in large] for terms in operand.index[::-1])
-        last |= {*next(filter(None, walked), [])[:1]}
+    last = {loop for o in problem.operands for loop, _ in problem.innermost(o)[:1]}
     return [problem.dims[loop] for loop in sorted(last)]
 
 
