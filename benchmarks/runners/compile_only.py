@@ -9,7 +9,7 @@ from ...search import Dispatch, ExecutablePipeline
 from ..compiling import save_log
 from ..measuring import BASELINE, OK, CompileOutcome, Outcome
 from .head_start import HeadStart
-from .queue_compiler import QueueCompiler
+from .queue_compiler import QueueCompiler, remove
 
 
 class CompileRunner:
@@ -53,9 +53,7 @@ class CompileRunner:
         self, batch: Sequence[int], should_continue: Callable[[], bool] = lambda: True
     ) -> Iterator[tuple[int, Outcome]]:
         for index, compiled in self._compiler.compile(batch):
-            # Its digest says all that is asked.
-            for path in (compiled.executable, compiled.executable.with_suffix(".mlir")):
-                path.unlink(missing_ok=True)
+            remove(compiled.executable)  # its digest says all that is asked
             yield index, self._outcome(index, compiled)
             if not should_continue():
                 return  # what is still compiling is given up

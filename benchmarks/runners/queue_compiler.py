@@ -64,9 +64,14 @@ def forget_slow(
         needed = outcome.kind == OK and outcome.same_as is None and not slow
         path = None if needed else executables.pop(index, None)
         if path is not None:
-            path.unlink(missing_ok=True)
-            path.with_suffix(".mlir").unlink(missing_ok=True)
+            remove(path)
         yield index, outcome
+
+
+def remove(executable: Path) -> None:
+    """Removes an executable, if there is one, and what it was compiled from."""
+    for path in (executable, executable.with_suffix(".mlir")):
+        path.unlink(missing_ok=True)
 
 
 class QueueCompiler:
