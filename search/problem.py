@@ -134,6 +134,11 @@ class Problem:
         """How far each dim of an operand's tensor is touched by the whole problem."""
         return tuple(1 + sum(c * (self.dims[d].size - 1) for d, c in e) for e in operand.index)
 
+    def walking_loops(self, operand: Operand) -> list[int]:
+        """The loop of each dim of a tensor; of an image's, not the window's."""
+        every = ([loop for loop, _ in terms] for terms in operand.index)
+        return [next((i for i in loops if self.dims[i].parallel), loops[0]) for loops in every]
+
     def innermost(self, operand: Operand) -> list[tuple[int, int]]:
         """Loops and strides in the last dim of a tensor that has more than one element."""
         for terms in reversed(operand.index):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 import z3
@@ -136,11 +137,14 @@ def _conv_decompose(
     # AVX-512 (13 recordings), since what is left is computed one value at a time.
     rules += even_constraints(problem.dims, "a convolution's vector tiles")
     # Likewise: 2.3 to 18 times.
+    left = {knob.name: knob for knob in knobs}
     for d in problem.by_role("n"):
+        knob = left[f"dist_{d.name}"]
         reason = f"workgroups share out a convolution's channels {d.name} evenly"
-        whole = d.size % z3.Int(f"dist_{d.name}") == 0
+        whole = d.size % z3.Int(knob.name) == 0
         rules.append(Constraint(reason, whole, prunes=True))
-    rules += common_constraints(problem, target, knobs, even=True)
+        left[knob.name] = replace(knob, values=tuple(v for v in knob.values if d.size % v == 0))
+    rules += common_constraints(problem, target, [*left.values()], even=True)
     return tuple(knobs), tuple(rules)
 
 

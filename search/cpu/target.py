@@ -16,11 +16,14 @@ def cpu_target(attribute: Any, name: str) -> Target:
     """A target from the compiler's attribute, with this machine's cores; `host` has its caches."""
     text = str(attribute)
     features = set(_between(text, 'cpu_features = "', '"').split(","))
+    arch = _between(text, 'cpu = "', '"') or name
+    arm = "aarch64" in _between(text, 'target_triple = "', '"')
     # 32 vector registers with AVX-512 and on AArch64, 16 on other x86.
-    many = "+avx512f" in features or "aarch64" in _between(text, 'target_triple = "', '"')
+    many = "+avx512f" in features or arm
     return Target(
         backend="llvm-cpu",
-        arch=_between(text, 'cpu = "', '"') or name,
+        # x86 has a processor that is called so, too.
+        arch="aarch64" if arm and arch == "generic" else arch,
         name=name,
         cores=allowed_cpus(),
         vector_bytes=int(_between(text, "native_vector_size = ", " ") or "16"),

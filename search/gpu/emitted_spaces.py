@@ -240,7 +240,7 @@ class _Template:
 
     def _copied(self, operand: Operand) -> list[z3.ArithRef]:
         """Sizes of what a step copies of an operand, as it lies; of windows, one tap."""
-        loops = {self.origin[terms[0][0]]: terms[0][0] for terms in operand.index}
+        loops = {self.origin[loop]: loop for loop in self.problem.walking_loops(operand)}
         return [self._extent(loop) for loop in loops.values()]
 
     def _extent(self, loop: int) -> z3.ArithRef:

@@ -301,7 +301,7 @@ def _tile_rules(
 def _copies(problem: Problem, matmul: MatmulLoopNest, step: Number) -> Iterator[list[Number]]:
     """The tiles of the operands; those of images are gathered, as the matmul reads them."""
     for operand in problem.inputs:
-        loops = dict.fromkeys(matmul.origin[terms[0][0]] for terms in operand.index)
+        loops = dict.fromkeys(matmul.origin[loop] for loop in problem.walking_loops(operand))
         tiles = {loop.at: loop.tile for loop in matmul.loops if loop.side != "k"}
         yield [(tiles | {matmul.k.at: step}).get(at, 1) for at in loops]
 

@@ -185,7 +185,7 @@ def _subgroups(threads: Mapping[str, z3.ArithRef], size: int) -> dict[str, z3.Ar
 def _copies(problem: Problem) -> Iterator[list[z3.ArithRef]]:
     """The tiles of the operands: only those of matmuls are promoted."""
     for operand in problem.inputs:
-        loops = [loop for ((loop, _), *_) in operand.index]
+        loops = problem.walking_loops(operand)
         names = ("wg" if problem.dims[loop].parallel else "red" for loop in loops)
         yield [z3.Int(f"{name}_{loop}") for name, loop in zip(names, loops, strict=True)]
 

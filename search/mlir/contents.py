@@ -42,7 +42,8 @@ _ENTRIES = frozenset(
     "abi cpu cpu_features data_layout debug_symbols enable_inner_tiled iree.encoding.resolver "
     "iree_codegen.default_tuning_spec iree_codegen.target_info iree_codegen.ukernel_provider "
     "loop_interleaving loop_unrolling loop_vectorization slp_vectorization "
-    "max_stack_allocation_size native_vector_size target_abi target_triple ukernels".split()
+    "max_stack_allocation_size native_vector_size target_abi target_triple ukernels "
+    "waves_per_eu".split()
 )
 
 # What matches and configures, and what unrolls a convolution's window before.

@@ -56,15 +56,16 @@ def rebuild(module: ir.Module) -> str:
         )
     bindings = _bindings(kernel)
     _strip(executables[0])
-    device = "\n".join(
-        str(g) for g in _named(module.body.operations, "util.global") if _is_device(g)
-    )
+    devices = [g for g in _named(module.body.operations, "util.global") if _is_device(g)]
+    # Flags may name it: `--iree-hal-target-device=gpu=hip`.
+    affinity = f"#hal.device.affinity<{reference(devices[0]) if devices else '@__device_0'}>"
+    globals_ = "\n".join(map(str, devices))
     variant = _all(executables[0], "hal.executable.variant")[0]
     path = "::".join(map(reference, (executables[0], variant, exports[0])))
-    host = _host(kernel, path, bindings)
+    host = _host(kernel, path, bindings, affinity)
     return (
-        "module attributes {stream.affinity.default = #hal.device.affinity<@__device_0>} {\n"
-        f"{device}\n{executables[0]}\n{host}\n}}\n"
+        f"module attributes {{stream.affinity.default = {affinity}}} {{\n"
+        f"{globals_}\n{executables[0]}\n{host}\n}}\n"
     )
 
 
@@ -111,12 +112,13 @@ def _starts_at_zero(span: ir.Operation) -> bool:
     return bool(ir.IntegerAttr(offset.attributes["value"]).value == 0)
 
 
-def _host(kernel: ir.Operation, path: str, bindings: list[tuple[str, bool]]) -> str:
+def _host(kernel: ir.Operation, path: str, bindings: list[tuple[str, bool]], affinity: str) -> str:
     """A function that imports the inputs, runs the dispatch once and exports the outputs.
 
     Args:
         kernel: whose name it has.
         path: of what it runs.
+        affinity: of the device that runs it.
     """
     name = reference(kernel)
     inputs = [t for t, writes in bindings if not writes]
@@ -125,7 +127,7 @@ def _host(kernel: ir.Operation, path: str, bindings: list[tuple[str, bool]]) -> 
     gives = ", ".join(f"%output{i}: {t}" for i, t in enumerate(outputs))
     arguments = ", ".join(f"%arg{i}: !hal.buffer_view" for i in range(len(inputs)))
     results = ", ".join(["!hal.buffer_view"] * len(outputs))
-    device = "on(#hal.device.affinity<@__device_0>)"
+    device = f"on({affinity})"
     external = "!stream.resource<external>"
     lines = ["%c0 = arith.constant 0 : index"]
     captures, uses, exports = [], [], []

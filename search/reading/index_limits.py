@@ -20,6 +20,7 @@ _ENLARGES = ("arith.addi", "arith.subi", "arith.muli", "arith.shli", "iree_linal
 _FEW = 2
 # Constants that were added to a value; None for what is no constant.
 Added = frozenset[int | None]
+_ANY: Added = frozenset({None})
 _FLOAT = re.compile(r"(?<!\w)(?:(?:\d+|\?)x)*b?f\d")
 
 
@@ -69,10 +70,12 @@ def _limit(start: ir.Value, kernels: dict[str, ir.Operation]) -> int | None:
             reached = list(op.results)
             if op.name in _ENLARGES:
                 more = added | {_constant(op, 1 - use.operand_number)}
+                # Several are treated alike: each set of them would be a state of its own.
+                more = more if len(more) == 1 else _ANY
             elif op.name == "flow.dispatch":
                 reached += _parameters(op, use.operand_number, kernels)
                 if _enlarges(kernels[entry_point(op)[1]]):
-                    left += [(one, added | {None}) for one in op.results]
+                    left += [(one, _ANY) for one in op.results]
             elif op.name == "linalg.generic":
                 reached.append(op.regions[0].blocks[0].arguments[use.operand_number])
             elif op.name == "linalg.yield":

@@ -319,6 +319,16 @@ def test_machines_with_many_cores_have_candidates(dispatch: Read, name: str, cor
             assert count(space).value > 0, (pipeline, target.vector_bytes)
 
 
+def test_many_cores_and_channels_that_few_tiles_divide(dispatch: Read) -> None:
+    """Of 55 channels, only all are a multiple of five, the largest vector that divides them."""
+    problem = dispatch("conv_nhwc").problem
+    sizes = {"n": 55, "m": 7}
+    dims = [replace(d, size=sizes.get(d.role, d.size)) if d.size > 1 else d for d in problem.dims]
+    target = replace(AVX512, cores=64)
+    space = build(replace(problem, dims=tuple(dims)), target, "ConvTileAndDecomposeExpert")
+    assert count(space).value > 0
+
+
 def test_workgroups_are_as_many_as_can_be() -> None:
     """Of 96 columns, 6 with 16 each."""
     for cores, tiles in ((3, {16, 32}), (64, {16})):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,17 @@ from frontrunner.search.enumeration import sample
 from frontrunner.search.mlir import build_problem, compile_with_spec, match_whole_op, spec_text
 from frontrunner.search.reading import dispatch_inspection, read_dispatch
 from frontrunner.search.reading.dispatches import parse_signature
+
+
+def test_the_loop_of_an_images_dim_is_not_the_windows(dispatch: Callable[[str], Dispatch]) -> None:
+    problem = dispatch("conv_nhwc").problem
+    image = problem.inputs[0]
+    turned = replace(image, index=tuple(terms[::-1] for terms in image.index))
+    assert turned != image
+    loops = problem.walking_loops(image)
+    assert problem.walking_loops(turned) == loops
+    assert [problem.dims[i].name for i in loops] == ["n", "oh", "ow", "ic"]
+
 
 ROW_SUMS = """
 #in = affine_map<(d0, d1) -> (d0, d1)>

@@ -214,6 +214,17 @@ def test_reads_what_was_dumped_of_a_function_whose_name_mlir_quotes(
     assert read_dispatch(file).problem == plain.problem
 
 
+def test_reads_what_was_dumped_for_a_device_with_a_name(dispatch: Read, tmp_path: Path) -> None:
+    plain = dispatch("matmul")
+    flags = [f.replace("device=local", "device=here=local") for f in plain.target.flags]
+    dump = f"--iree-hal-dump-executable-benchmarks-to={tmp_path}"
+    given = [COMPILER, str(DATA / "matmul.mlir"), *flags, dump, "-o", str(tmp_path / "x")]
+    subprocess.run(given, check=True)
+    (file,) = tmp_path.glob("*_benchmark.mlir")
+    assert "util.global private @here" in file.read_text()
+    assert read_dispatch(file).problem == plain.problem
+
+
 def test_what_is_lowered_already_is_no_dispatch_to_tune(dispatch: Read, tmp_path: Path) -> None:
     """As `--compile-to` writes it; its kernel is LLVM's."""
     flags, path = dispatch("matmul").target.flags, tmp_path / "lowered.mlir"
@@ -228,6 +239,7 @@ def test_what_is_lowered_already_is_no_dispatch_to_tune(dispatch: Read, tmp_path
     [
         ("znver4", "znver3"),
         ("x86-64", "aarch64"),
+        ("aarch64", "generic"),
         ("aarch64", "host"),  # whichever this is, it has a name of its own
         ("gfx1100", "mi300x"),
         ("sm_86", "a100"),
@@ -241,8 +253,10 @@ def test_what_was_dumped_for_another_target_is_refused(
     given = [COMPILER, str(DATA / "matmul.mlir"), *target_flags(made), dump]
     subprocess.run([*given, "-o", str(tmp_path / "x")], check=True)
     (file,) = tmp_path.glob("*_benchmark.mlir")
-    with pytest.raises(InputError, match=f"was dumped for .*, the target is {asked}"):
+    with pytest.raises(InputError, match=f"was dumped for .*, the target is {asked}") as caught:
         read_dispatch(file, asked)
+    if made == "aarch64":  # of which the compiler says that its processor is "generic"
+        assert caught.value.hint == "give --target aarch64"
     assert read_dispatch(file, made).problem == read_dispatch(DATA / "matmul.mlir", made).problem
 
 

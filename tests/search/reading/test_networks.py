@@ -87,6 +87,15 @@ def test_indices_and_what_is_not_used() -> None:
     assert [table, weights] == [Argument((37, 64), F32), Argument((64, 96), F32)]
 
 
+# Each may be taken or not: there are 2 ** 40 sets of them.
+MANY_SUMS = "%c = arith.constant 9 : i64\n%x0 = arith.minsi %id, %c : i64\n" + "".join(
+    f"%c{i} = arith.constant {i + 5} : i64\n%s{i} = arith.addi %x{i}, %c{i} : i64\n"
+    f"%b{i} = arith.cmpi slt, %x{i}, %c{i} : i64\n"
+    f"%{'j' if i == 39 else f'x{i + 1}'} = arith.select %b{i}, %x{i}, %s{i} : i64\n"
+    for i in range(40)
+)
+
+
 @pytest.mark.parametrize(
     ("change", "rows"),
     [
@@ -94,6 +103,7 @@ def test_indices_and_what_is_not_used() -> None:
         ("%c = arith.constant 2 : i64\n %j = arith.addi %id, %c : i64", 2),
         ("%c = arith.constant 1 : i64\n %j = arith.shli %id, %c : i64", 2),
         ("%c = arith.constant 9 : i64\n %j = arith.minsi %id, %c : i64", 37),
+        (MANY_SUMS, 2),
     ],
 )
 def test_indices_that_are_larger_than_the_input(change: str, rows: int, tmp_path: Path) -> None:
