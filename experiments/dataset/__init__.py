@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         split_origins,
         top_of,
     )
-    from .provenance import ForeignKernel, Provenance, SampledFrom, timing_of
+    from .provenance import ForeignKernel, Provenance, SampledFrom, device_name, timing_of
     from .reading import (
         is_known_table,
         looks_like_recording,
@@ -48,6 +48,7 @@ __all__ = [
     "check_origins",
     "check_problem",
     "check_target",
+    "device_name",
     "find_duplicate",
     "is_known_table",
     "join_origins",

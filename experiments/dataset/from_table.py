@@ -92,12 +92,18 @@ def _only(table: Table, wanted: Mapping[str, Any]) -> Table:
     for name, given in wanted.items():
         values = given if isinstance(given, tuple) else (given,)
         cells = table.column(name)
-        kept = [k and any(is_value(c, v) for v in values) for k, c in zip(kept, cells, strict=True)]
-        if not any(kept):
+        found = [any(is_value(cell, value) for value in values) for cell in cells]
+        if not any(found):
             raise InputError(
                 f"{table.path} has no line whose {name} is {', '.join(map(str, values))}",
                 f"it is such as {cells[0]!r:.80}",
             )
+        kept = [k and f for k, f in zip(kept, found, strict=True)]
+    if not any(kept):
+        raise InputError(
+            f"{table.path} has no line with all that [only] asks for: {', '.join(wanted)}",
+            "each is there by itself; ask for less",
+        )
     return table.only(kept)
 
 

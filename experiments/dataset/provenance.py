@@ -14,6 +14,7 @@ from ...benchmarks.measuring import (
     REPEATED_US,
     SCREEN_SECONDS,
     TIMING_QUANTILE,
+    shares_cores,
 )
 from ...core import decode, parse_json
 from ...search import Problem, Target
@@ -35,6 +36,20 @@ def timing_of(repeats: int, timing: str = TIMING) -> str:
         return timing
     limit = f"{REPEATED_US / 1e3:g} ms"
     return f"{timing}; what takes a GPU less than {limit} in groups of {repeats} runs"
+
+
+def device_name(fingerprint: str, arch: str = "") -> str:
+    """What devices of one kind have in common: the chip, and of a CPU its architecture.
+
+    Hosts of several generations call their processor by one name, such as `AMD EPYC`.
+
+    Args:
+        arch: what was compiled for; empty if that is not known.
+    """
+    uri, _, chip = fingerprint.partition(" on ")
+    if not chip:
+        return fingerprint
+    return f"{chip} ({arch})" if arch and shares_cores(uri) else chip
 
 
 @dataclass(frozen=True)
@@ -101,6 +116,12 @@ class Provenance:
     created_by: str
     timing: str = TIMING
     drawn: SampledFrom | None = None
+
+    @property
+    def device(self) -> str:
+        """The chips, with ` + ` between several."""
+        arch = self.target.arch if self.target else ""
+        return " + ".join(sorted({device_name(one, arch) for one in self.devices.values()}))
 
     def to_json(self) -> str:
         return json.dumps({"format": FORMAT, **asdict(self)})

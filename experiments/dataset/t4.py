@@ -122,7 +122,7 @@ def write_t4(recording: Recording, path: Path) -> None:
         "metadata": {
             "timeunit": MILLISECONDS,
             "kernel_name": provenance.problem.label,
-            "device_name": ", ".join(sorted(provenance.devices.values())),
+            "device_name": provenance.device,
             "created_by": provenance.created_by,
             "provenance": json.loads(provenance.to_json()),
         },

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .api import EvaluationInterrupted, ReportNotWritten, evaluate
     from .contenders import SHUFFLE, Contender, find_contenders, usual_rankers
     from .cross_validation import cross_validate
-    from .finished import FinishedParts
+    from .finished import LIBRARIES, FinishedParts
     from .holdout import DEVICE_OR_PROBLEM, PROBLEM, Fold, make_folds
     from .metrics import CaseReference, is_near_optimal, iterations_to
     from .notes import contender_notes, sample_notes
@@ -20,6 +20,7 @@ else:
 
 __all__ = [
     "DEVICE_OR_PROBLEM",
+    "LIBRARIES",
     "PROBLEM",
     "SHUFFLE",
     "Bootstrap",

@@ -103,18 +103,24 @@ class Contender:
     @property
     def needs_fit(self) -> bool:
         """Whether it cannot do without recordings to learn from."""
-        return self.file is None and self.peer is None and ranker_class(self.ranker).needs_fit
+        return not self.files and self.peer is None and self._learner.needs_fit
 
     @property
     def learns(self) -> bool:
         """Whether recordings of other problems or devices change its order."""
         if self.peer is not None:
             return self.peer.given == DONORS
-        prior = self.params.get("prior")
-        if self.files or self.is_cold or prior == 1:
+        if self.files or self.is_cold or self.params.get("prior") == 1:
             return False
-        learner = prior if isinstance(prior, str) and prior != USUAL_PRIOR else self.ranker
-        return ranker_class(learner).fit is not Ranker.fit
+        return self._learner.fit is not Ranker.fit
+
+    @property
+    def _learner(self) -> type[Ranker]:
+        """What is fitted: it itself, or the other ranker that an adaptive one starts from."""
+        own, prior = ranker_class(self.ranker), self.params.get("prior")
+        if not issubclass(own, AdaptiveRanker) or not isinstance(prior, str):
+            return own
+        return own if prior in (USUAL_PRIOR, COLD_PRIOR) else ranker_class(prior)
 
     @property
     def seeded(self) -> bool:

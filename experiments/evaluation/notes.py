@@ -58,8 +58,9 @@ def sample_notes(results: pd.DataFrame) -> Iterator[str]:
     """Where random order draws from fewer candidates than the others."""
     if chosen := results.case[results.measured > results.candidates].nunique():
         yield (
-            f"of {count_of(chosen, 'recording')}, what orders and a search chose was measured, "
-            "too: random order draws from the uniform sample alone, other rankers from all"
+            f"of {count_of(chosen, 'recording')}, candidates that were not drawn at random "
+            "were measured, too: random order draws from the uniform sample alone, other rankers "
+            "from all"
         )
     without = results[(results.difficulty == 0) & ~results.default_wins].case.nunique()
     if without:

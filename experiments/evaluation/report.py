@@ -81,11 +81,15 @@ class Report(Readable):
     def summary_lines(self) -> list[str]:
         """The main figures of each ranker, what to know beside them, and where the rest is."""
         table = self.summary[SHOWN].round(2).to_string()
-        return [*table.splitlines(), *self.notes, f"written to {self.out}"]
+        return [*table.splitlines(), *self._lines()]
 
     def _repr_html_(self) -> str:
         table = self.summary[SHOWN].round(2).to_html()
-        return table + lines_html([*self.notes, f"written to {self.out}"])
+        return table + lines_html(self._lines())
+
+    def _lines(self) -> list[str]:
+        """What to know beside the figures, and where the rest is."""
+        return [*self.notes, *([] if self.out is None else [f"written to {self.out}"])]
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as JSON has them: what is not known is None."""

@@ -301,6 +301,8 @@ def _given(name: str, contenders: Sequence[Contender]) -> str:
         return NOTHING
     if prior == 1:
         return SHIPPED
+    if isinstance(prior, float) and prior > 0:
+        return f"{SHIPPED}; {DONORS}"
     return DONORS if contender.learns else HAND
 
 

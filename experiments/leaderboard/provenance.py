@@ -10,11 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from ...core import installed_version, read_limited
-
-PACKAGES = (
-    *("numpy", "scipy", "scikit-learn", "lightgbm"),
-    *("optuna", "cmaes", "kernel-tuner", "torch"),  # of peers
-)
+from ..evaluation import LIBRARIES
 
 
 def describe_files(files: Mapping[str, Path]) -> pd.DataFrame:
@@ -35,6 +31,6 @@ def describe_files(files: Mapping[str, Path]) -> pd.DataFrame:
 
 def installed_versions() -> dict[str, str]:
     """Of what searches and models are made with."""
-    found = {package: installed_version(package) for package in PACKAGES}
+    found = {package: installed_version(package) for package in LIBRARIES}
     there = {package: version for package, version in found.items() if version is not None}
     return {"Python": platform.python_version()} | there

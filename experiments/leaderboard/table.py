@@ -47,7 +47,8 @@ class Leaderboard(Readable):
     def summary_lines(self) -> list[str]:
         """The table, what to know beside it, and where the rest is."""
         shown = self.scores[["taken", "low", "high", "score"]].round(2).to_string()
-        return [*shown.splitlines(), *self.notes, f"written to {self.out}"]
+        where = [] if self.out is None else [f"written to {self.out}"]
+        return [*shown.splitlines(), *self.notes, *where]
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as JSON has them: what is not known is None."""

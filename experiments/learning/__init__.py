@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .cases import Case, device_name, drop_killed, read_cases, training_frame
+    from .cases import Case, drop_killed, read_cases, training_frame
     from .explanations import (
         CandidateSelection,
         Contribution,
@@ -50,7 +50,6 @@ __all__ = [
     "cases_digest",
     "check_replaceable",
     "describe_training",
-    "device_name",
     "device_warning",
     "drop_killed",
     "explain",

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...benchmarks.measuring import KILLED, shares_cores
+from ...benchmarks.measuring import KILLED
 from ...core import InputError, Progress
 from ...features import (
     Catalogue,
@@ -41,8 +41,8 @@ from .problems import family_of, problem_name
 
 # What a name may be made of that a table says.
 _NO_NAME = re.compile(r"[^\w.+-]+")
-# Fewer times are in order by chance, or as somebody wrote them.
-LEAST_SORTED = 32
+# Fewer times are in order by chance, or as somebody wrote them: of so many, one file in 900.
+LEAST_SORTED = 8
 # The rank correlation of rows and times of what is sorted: by the mean of runs, say, or but for the
 # repeats of a configuration, which are one row here.
 SORTED = 0.95
@@ -134,7 +134,7 @@ def read_cases(
         Case(
             name=name,
             problem=problem_name(recording.provenance.problem),
-            device=_device(recording.provenance),
+            device=recording.provenance.device,
             features=_features(recording, catalogues),
             knobs=_knobs(recording),
             times=_times(recording.frame),
@@ -194,25 +194,6 @@ def _shuffled_if_sorted(recording: Recording) -> Recording:
         return recording
     frame = recording.frame.sample(frac=1, random_state=0, ignore_index=True)
     return replace(recording, frame=frame)
-
-
-def device_name(fingerprint: str, arch: str = "") -> str:
-    """What devices of one kind have in common: the chip, and of a CPU its architecture.
-
-    Hosts of several generations call their processor by one name, such as `AMD EPYC`.
-
-    Args:
-        arch: what was compiled for; empty if that is not known.
-    """
-    uri, _, chip = fingerprint.partition(" on ")
-    if not chip:
-        return fingerprint
-    return f"{chip} ({arch})" if arch and shares_cores(uri) else chip
-
-
-def _device(about: Provenance) -> str:
-    arch = about.target.arch if about.target else ""
-    return " + ".join(sorted({device_name(device, arch) for device in about.devices.values()}))
 
 
 def _read(

@@ -12,7 +12,8 @@ import numpy as np
 from ... import __version__
 from ...features import Catalogue
 from ...models import AdaptiveRanker, Ranker
-from .cases import Case, device_name
+from ..dataset import device_name
+from .cases import Case
 
 # A small file may name so many devices and architectures that all of their pairs fill the memory.
 MOST_DEVICES = 10_000

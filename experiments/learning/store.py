@@ -13,7 +13,7 @@ from ...core import FrontrunnerError, InputError, check_regular, first_line
 from ...features import catalogue_for_target
 from ...models import load, save
 from ...search import Target
-from .cases import device_name
+from ..dataset import device_name
 from .provenance import devices_of_file
 
 FOLDER_VARIABLE = "FRONTRUNNER_PREDICTORS"

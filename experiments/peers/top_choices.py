@@ -8,7 +8,7 @@ holds a configuration that is named, so the one that differs in the fewest knobs
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -45,12 +45,13 @@ def _named(donors: Sequence[Case], subject: Subject) -> pd.DataFrame:
     """The likeliest configurations, a row each."""
     columns = list(subject.knobs)
     contexts, labels, weights = [], [], []
-    rows: dict[tuple[str, ...], pd.DataFrame] = {}
+    rows: dict[tuple[Hashable, ...], pd.DataFrame] = {}
     for case in donors:
         best = np.argsort(case.times, kind="stable")[:CHOICES]
         for row in best[~np.isnan(case.times[best])]:
             knobs = case.knobs.iloc[[row]][columns]
-            key = tuple(map(str, knobs.iloc[0]))
+            # 16 and 16.0 are one value, as files of different donors may have it.
+            key = tuple(None if pd.isna(value) else value for value in knobs.iloc[0])
             rows.setdefault(key, knobs)
             contexts.append(context_of(case))
             labels.append(key)

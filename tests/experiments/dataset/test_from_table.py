@@ -200,6 +200,7 @@ BROKEN = {
         'knobs = ["z"]\n[problem]\ncolumn = ["x", "y"]',
     ),
     "has no line whose y is 7": (ONE, "[only]\ny = 7"),
+    "has no line with all that [only] asks for: x, y": (ONE, "[only]\nx = 1\ny = 5"),
     "make 1,001 recordings, 1,000 are the most": (
         "x,y,time\n" + "".join(f"{i},2,3\n" for i in range(1001)),
         'knobs = ["y"]\n[problem]\ncolumn = "x"',

@@ -393,6 +393,11 @@ def test_the_usual_prior_learns_as_if_none_was_named():
     assert Contender("adaptive", "adaptive", {"prior": "usual"}).learns
 
 
+def test_what_starts_from_a_ranker_that_has_to_learn_has_to_learn():
+    found = find_contenders("adaptive:prior=forest,adaptive:prior=nothing,adaptive")
+    assert [one.needs_fit for one in found[1:]] == [True, False, False]
+
+
 def test_what_searches_is_limited_to_what_was_recorded():
     folds = make_folds(CASES, "problem")
     (note,) = contender_notes(find_contenders("tpe,genetic,adaptive"), CASES, folds)
@@ -539,7 +544,7 @@ def test_it_is_told_where_random_order_has_fewer_to_draw_from(results):
     assert told == []
     more = results.assign(measured=results.measured.where(results.case != "a", N + 7))
     (note,) = (note for note in data_notes(more, "problem") if "uniform sample" in note)
-    assert note.startswith("of 1 recording, what orders and a search chose was measured, too")
+    assert note.startswith("of 1 recording, candidates that were not drawn at random")
 
 
 def test_each_part_of_one_name_has_its_own_training_time():

@@ -154,6 +154,7 @@ def test_names_may_be_any_text_in_any_locale(board, tmp_path):
         ("heuristic", "what a person wrote"),
         ("cpu", "other devices or problems"),
         ("cpu:prior=1.0", "what frontrunner comes with"),
+        ("cpu:prior=0.5", "what frontrunner comes with; other devices or problems"),
         ("adaptive", "other devices or problems"),
     ],
 )

@@ -257,6 +257,17 @@ def test_what_was_written_for_others_counts_once(
         read_cases([path, written])
 
 
+def test_what_is_written_for_others_is_of_the_same_chips(
+    record: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Else a ranker would be judged on a chip that it has learned from."""
+    ours = Recording.read(record("a.parquet"))
+    both = {"hip://0": "hip://0 on B", "hip://1": "hip://1 on A", "hip://2": "hip://2 on B"}
+    write_t4(replace(ours, provenance=replace(ours.provenance, devices=both)), tmp_path / "b.json")
+    (case,) = read_cases([tmp_path / "b.json"])
+    assert case.devices == ["A", "B"]
+
+
 def test_somebody_elses_kernel(tmp_path: Path) -> None:
     path = kernel(tmp_path / "gemm_A4000_T4.json", {"x": 4, "m": "a"}, {"x": 8, "m": "b"})
     (case,) = read_cases([path])
@@ -386,17 +397,18 @@ def test_sorted_rows_of_few_different_times_are_not_either(tmp_path: Path) -> No
     assert (np.diff(case.times) < 0).any()
 
 
+@pytest.mark.parametrize("rows", [12, 64])
 @pytest.mark.parametrize("step", [1, -1])
-def test_rows_are_not_in_the_order_of_their_times(step: int, tmp_path: Path) -> None:
+def test_rows_are_not_in_the_order_of_their_times(step: int, rows: int, tmp_path: Path) -> None:
     """An order that tells no candidates from each other would find the fastest at once."""
-    path = kernel(tmp_path / "gemm_A_T4.json", *({"x": x} for x in range(64)))
+    path = kernel(tmp_path / "gemm_A_T4.json", *({"x": x} for x in range(rows)))
     content = json.loads(path.read_text())
     path.write_text(json.dumps({"results": content["results"][::step]}))
     (case,) = read_cases([path])
-    assert sorted(case.times) == pytest.approx([1000 * time for time in range(1, 65)])
+    assert sorted(case.times) == pytest.approx([1000 * time for time in range(1, rows + 1)])
     assert case.knobs["x"].tolist() == pytest.approx(case.times / 1000 - 1)
     assert case.features["knob.x"].tolist() == case.knobs["x"].tolist()
-    assert abs(np.corrcoef(case.times, np.arange(64))[0, 1]) < 0.4
+    assert abs(np.corrcoef(case.times, np.arange(rows))[0, 1]) < 0.7
 
 
 def test_names_in_no_encoding(tmp_path: Path) -> None:
