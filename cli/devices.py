@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from .output import Output, shared_options
+from .output import Output, UsageError, shared_options
 
 
 @click.command("devices")
@@ -14,6 +14,12 @@ from .output import Output, shared_options
 @shared_options(seed="Does nothing here: nothing is measured.")
 def command(cluster: str, seed: int, as_json: bool) -> None:
     """List the devices of a cluster, and what its hosts compile."""
+    if cluster.startswith("local:"):
+        raise UsageError(
+            f"the workers of --cluster {cluster} are there only while a command measures on them",
+            "give the address of a scheduler",
+        )
+
     from ..benchmarks.cluster import Cluster
 
     output = Output(as_json)

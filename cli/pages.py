@@ -7,7 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from .output import Interrupted, Output, Summary
+from .files import check_replaceable
+from .output import Interrupted, Output, Summary, UsageError
+
+# Of each page of ours; any other may name frontrunner.
+_MARK = b'<meta name="generator" content="frontrunner '
 
 
 class Finished(Summary, Protocol):
@@ -30,16 +34,18 @@ class TrackedPage:
 
     def __call__(self, folder: Path) -> Path | None:
         from ..core import FrontrunnerError
-        from ..experiments.reporting import report
+        from ..experiments.reporting import report, usual_page
 
         try:
+            check_page(usual_page([folder]), "the report")
             self.made = report(folder).page
         except KeyboardInterrupt:  # the run has ended, and is kept
             self.interrupted = True
             self.output.notify("warning: the report was interrupted")
         except Exception as error:  # it draws what anybody's libraries and files may hold
             first = " ".join(str(error).split())[:300]
-            name = "" if isinstance(error, FrontrunnerError) else f"{type(error).__name__}: "
+            told = isinstance(error, FrontrunnerError | UsageError)
+            name = "" if told else f"{type(error).__name__}: "
             self.output.notify(f"warning: no report was written: {name}{first}")
         return self.made
 
@@ -80,6 +86,15 @@ def show_with_page(output: Output, result: Finished, page: TrackedPage) -> None:
         output.line(page_line(made))
     output.result({**result.to_dict(), "report": made})
     page.end(result.run)
+
+
+def check_page(path: Path, option: str = "--out") -> None:
+    """Refuses to replace what is no page of ours.
+
+    Raises:
+        UsageError: it is none; named by what led there.
+    """
+    check_replaceable(path, option, _MARK, "page of frontrunner's")
 
 
 def page_line(page: Path) -> str:

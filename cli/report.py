@@ -6,11 +6,8 @@ from pathlib import Path
 
 import click
 
-from .files import check_replaceable
 from .output import Output, shared_options
-
-# Of each page of ours; any other may name frontrunner.
-MARK = b'<meta name="generator" content="frontrunner '
+from .pages import check_page
 
 
 @click.command("report")
@@ -38,5 +35,5 @@ def command(folders: tuple[Path, ...], out: Path | None, seed: int, as_json: boo
     """
     from ..experiments.reporting import report, usual_page
 
-    check_replaceable(out or usual_page(folders), "--out", MARK, "page of frontrunner's")
+    check_page(out or usual_page(folders))
     Output(as_json).summary(report(folders, out=out, seed=seed))

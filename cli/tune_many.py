@@ -61,12 +61,17 @@ def tune_each(
             with continued_by("tune --resume", None, own), tracked_page(output) as page:
                 result = tuning.tune(file, function=function, out=place, **own)
         except Interrupted as interrupt:
-            raise told.interrupted(interrupt.hint, rest) from None
+            # Without a hint it has no folder to go on in.
+            left = rest if interrupt.hint else names[number:]
+            raise told.interrupted(interrupt.hint, left) from None
         except Exception as error:
             if isinstance(error, FrontrunnerError) and not isinstance(error, NoRoomError):
                 told.add_failed(name, error)
                 continue
-            told.show(why_ended(error, told.not_begun(rest)))  # what was done before
+            ended = why_ended(error, told.not_begun(rest))
+            told.show(ended)  # what was done before
+            if isinstance(error, FrontrunnerError):
+                error.hint = ended["hint"]
             raise
         told.add(name, result, page.made)
         if page.interrupted:

@@ -99,11 +99,11 @@ def record_dispatch(
             # Another process has finished it since.
             with suppress(OSError):
                 work.path.rmdir()
-    elif work.path.exists():  # of a session that was killed when all but this was done
-        with suppress(InputError), work.locked():  # another process may be about to end
-            shutil.rmtree(work.path, ignore_errors=True)
     found = Recording.read(out)
     _check_found(found, options, selection, dispatch, devices)
+    if work.path.exists():  # of a session that was killed when all but this was done
+        with suppress(InputError), work.locked():  # another process may be about to end
+            shutil.rmtree(work.path, ignore_errors=True)
     return RecordResult.of(out, found, new=False)
 
 

@@ -22,6 +22,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -157,9 +158,12 @@ class NetworkFolder:
         """
         options, digests, on_cluster = self._load()
         shown = self.result.exists() and not further
-        if not shown:
+        # To be shown it needs none of these, but what is given has to be right.
+        if cluster is not None or not shown:
             check_cluster(self.path, cluster, on_cluster=on_cluster)
+        if iree_flags or not shown:
             check_flags(self.path, iree_flags, options.iree_flags)
+        if variants is not None or not shown:
             options = replace(options, variants=_check_variants(self.path, variants, options))
         options = replace(options, cluster=cluster)
         if input is not None:
@@ -167,7 +171,7 @@ class NetworkFolder:
         elif shown:
             return options  # which needs no files any more
         # A ranker's file that is gone is none of them; it is missed when it is needed.
-        for path, digest in zip(options.files, digests, strict=False):
+        for path, digest in zip_longest(options.files, digests[: len(options.files)]):
             if digest_of_file(path) != digest:
                 raise InputError(f"{path} is not what {self.path} was made with", "start anew")
         return options
@@ -188,9 +192,7 @@ class NetworkFolder:
         content = self._content()
         with _refusing_damage(self.path):
             if other := version_mismatch(content, FORMAT):
-                raise InputError(
-                    f"{self.path} {other}", "start anew: times and configurations do not carry over"
-                )
+                raise InputError(f"{self.path} {other}", "start anew: times do not carry over")
             on_cluster = decode(bool, content.get("on_cluster", False))
             digests = list(decode(tuple[str, ...], content["digests"]))
         return self._options(content), digests, on_cluster

@@ -114,7 +114,14 @@ class InModelSearch:
         known = {one.hot.name: one for one in dispatches}
         started = time.monotonic()
         end_of_new = started + NEW_SHARE * (deadline - started)
-        with closing(JsonLinesFile(self.log, MAKE_ROOM, check=InModelOutcome.from_record)) as lines:
+        with closing(
+            JsonLinesFile(
+                self.log,
+                MAKE_ROOM,
+                check=InModelOutcome.from_record,
+                edited_hint=f"remove {self.log}: its candidates are tried again",
+            )
+        ) as lines:
             logs = read_logs(map(InModelOutcome.from_record, lines.records), known, self.notify)
             going, rounds = dict(logs), 0
             while time.monotonic() < deadline:

@@ -59,7 +59,9 @@ def report(result: NetworkResult, options: NetworkOptions) -> str:
     lines = [
         f"# {markdown_cell(options.input.name)}",
         "",
+        "```text",
         *result.summary_lines(),
+        "```",
         "",
         f"{took:.1f} minutes, {of_all}, for "
         f"{sum(row.candidates for row in result.dispatches)} candidates.",

@@ -195,7 +195,7 @@ def profile(
                     make_missing_rows(asked, options, log, progress)
                 finally:
                     if rows := current_rows(planned, log) + others:
-                        write_tables(rows, out, about)
+                        write_tables(rows, out, about, log.hint)
             except KeyboardInterrupt:
                 raise RunInterrupted(out if log.has_records else None) from None
             failures = options.failures if options.failures.is_dir() else None

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -166,11 +166,14 @@ def specs_in(folder: Path) -> list[Path]:
     return [found.spec(configuration) for configuration in found.configurations]
 
 
-def find_generated(folder: Path) -> list[GeneratedDispatch]:
+def find_generated(folder: Path, names: Container[str] | None = None) -> list[GeneratedDispatch]:
     """The dispatches in a folder and those below it, by name; or the one in a file.
 
+    Args:
+        names: of those that are meant, where the folder may hold others; all if None.
+
     Raises:
-        InputError: there is none, or what describes one cannot be read.
+        InputError: there is none at all, or what describes one cannot be read.
     """
     if folder.is_file():
         return [_read(folder)]
@@ -181,6 +184,8 @@ def find_generated(folder: Path) -> list[GeneratedDispatch]:
         raise InputError(f"{folder} holds no dispatch", "make some with `frontrunner generate`")
     found: dict[str, GeneratedDispatch] = {}
     for path in paths:
+        if names is not None and path.stem not in names:
+            continue
         if path.stem in found:
             raise InputError(
                 f"{found[path.stem].path} and {path} have one name", "rename or move one of them"

@@ -21,6 +21,7 @@ from ...core import (
 )
 
 FORMAT = 1
+MAKE_ROOM = "make room, then run the same command again"
 # What a row may come to besides a run's outcomes: the dispatch is not read, a library lacks it.
 REFUSED, UNSUPPORTED = "refused", "unsupported"
 DEFAULT, IREE = "default", "iree"
@@ -180,6 +181,7 @@ class ProfileLog:
     Attributes:
         made_how: as given.
         has_records: whether there is something to go on with.
+        hint: what to do where there is no room for a row, or for a table of the rows.
         left_out: what became of lines that were left out, for people; empty if none was.
 
     Raises:
@@ -201,9 +203,11 @@ class ProfileLog:
         self.rows: dict[Key, Row] = {}
         self.peak: Peak | None = None
         self.has_records = False
+        # With it once more, the first new row would replace what this session measured.
+        self.hint = f"{MAKE_ROOM}, without --force" if overwrite else MAKE_ROOM
         self._lines = JsonLinesFile(
             path,
-            "make room, then run the same command again",
+            self.hint,
             overwrite=overwrite,
             check=self._take,
             keep_valid=keep_valid,

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ...benchmarks.libraries import Peak
 from ...core import installed_version, write_atomically
-from .log import DEFAULT, IREE, PASSED, UNCHECKED, Row
+from .log import DEFAULT, IREE, MAKE_ROOM, PASSED, UNCHECKED, Row
 
 _TITLES = (
     "operation", "configuration", "provider", "verified", "#time", "#noise", "#GFLOP/s",
@@ -148,14 +148,22 @@ def version_of(provider: str) -> str:
     return installed_version("iree-base-runtime" if provider == IREE else provider) or ""
 
 
-def write_tables(rows: Sequence[Row], output: Path, about: Mapping[str, Any] | None = None) -> None:
+def write_tables(
+    rows: Sequence[Row],
+    output: Path,
+    about: Mapping[str, Any] | None = None,
+    hint: str = MAKE_ROOM,
+) -> None:
     """Writes CSV and Parquet, as `frame_of` has them.
+
+    Args:
+        hint: what to do where they cannot be written.
 
     Raises:
         WorkError: the disk is full or the like.
     """
     frame = frame_of(rows, about)
-    remedy = "make room, then run the same command again: nothing is measured anew"
+    remedy = f"{hint}: nothing is measured anew"
     write_atomically(output.with_suffix(".csv"), frame.to_csv(index=False).encode(), remedy)
     write_atomically(output.with_suffix(".parquet"), frame.to_parquet(index=False), remedy)
 

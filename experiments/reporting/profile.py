@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ def profile_article(log: Path) -> Article:
         InputError: it is none, or damaged.
     """
     profile = read_profile_log(log)
-    generated = _generated(log.parent)
+    generated = _generated(log.parent, {row.operation for row in profile.rows.values()})
     rows, gone = _rows_of(profile, generated)
     timed = [row for row in rows if row.time_us]
     sections = [
@@ -78,10 +78,10 @@ def profile_article(log: Path) -> Article:
     )
 
 
-def _generated(folder: Path) -> list[GeneratedDispatch]:
-    """The dispatches beside a profile; none where it was moved away from them."""
+def _generated(folder: Path, names: Container[str]) -> list[GeneratedDispatch]:
+    """The dispatches of a profile beside it; none where it was moved away from them."""
     try:
-        return find_generated(folder)
+        return find_generated(folder, names)
     except InputError:
         return []
 

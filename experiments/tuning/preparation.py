@@ -23,7 +23,7 @@ from ..observing import Observer
 from ..queue import make_queue
 from .manifest import RunManifest, RunSetup
 from .options import TuneOptions
-from .stage_judges import stage_model
+from .stage_judges import check_models
 from .stages import check_usable
 
 
@@ -89,9 +89,7 @@ def prepare(
     ranker = resolve_ranker(name, seed=options.seed)
     if warning := device_warning(ranker, fingerprints, target.arch, catalogue_for_target(target)):
         observer.notify(warning)
-    for stage in options.stages:
-        if stage.model:
-            stage_model(stage, target)  # refused before hours of screening
+    check_models(options.stages, target)  # before hours of screening
     looks_back = isinstance(ranker, AdaptiveRanker)
     if looks_back and not devices:
         observer.notify(f"nothing is measured, so {name} keeps the order that it starts from")

@@ -28,6 +28,7 @@ from .manifest import RunSetup, check_cluster
 from .options import TuneOptions
 from .preparation import digest_of_file, prepare
 from .session import MakeRunner, Result, Session
+from .stage_judges import check_models
 from .stage_log import first_outdated, forget_stages
 from .stages import Stage, check_usable, first_change
 
@@ -198,6 +199,8 @@ def resume_run(
     changed = first_change(started.stages, goes_on.stages)
     if changed is None:
         changed = first_outdated(folder.stages, goes_on.stages)
+    if changed is not None:
+        check_models(goes_on.stages[changed:], run.dispatch.target)  # while the result still stands
     session = Session(
         folder,
         options,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import signal
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +87,17 @@ def stage_model(stage: Stage, target: Target) -> Network:
             "give a model that holds its weights, or use `frontrunner tune-model`",
         )
     return network
+
+
+def check_models(stages: Iterable[Stage], target: Target) -> None:
+    """Refuses stages whose model cannot judge, before anything depends on them.
+
+    Raises:
+        InputError: see `stage_model`.
+    """
+    for stage in stages:
+        if stage.model:
+            stage_model(stage, target)
 
 
 @contextmanager

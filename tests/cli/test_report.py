@@ -91,6 +91,18 @@ def test_a_result_is_shown_with_its_page(run, capsys):
     assert said.err.splitlines() == ["speedup      2.00x", "report       run/report.html"]
 
 
+def test_a_page_of_somebody_elses_in_a_run_is_left_alone(run, capsys):
+    (run / "report.html").write_text("mine")
+    output = Output(True)
+    pages.show_with_page(output, Finished(run), pages.TrackedPage(output))
+    said = capsys.readouterr()
+    assert json.loads(said.out)["report"] is None
+    first = said.err.splitlines()[0]
+    why = "the report: run/report.html is no page of frontrunner's, so it is not replaced"
+    assert first == f"warning: no report was written: {why}"
+    assert (run / "report.html").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("failure", "says"),
     [

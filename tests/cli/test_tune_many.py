@@ -56,6 +56,7 @@ def test_what_no_dispatch_is_to_blame_for_ends_all_and_what_is_done_is_shown(
     assert [run["input"] for run in told["runs"]] == ["both-one", "third"][: begun - 1]
     assert told["error"]["message"] == str(error)
     assert told["error"]["hint"] == ("make room; not begun: third" if begun == 2 else "")
+    assert ("not begun: third" in ran.err) == (begun == 2)
 
 
 @pytest.mark.slow
@@ -125,6 +126,16 @@ def test_ctrl_c_tells_what_was_not_begun(frontrunner, monkeypatch):
     again = "frontrunner tune --resume runs/wrong-1 --keep-failures failed/wrong"
     assert f"continue with: {again};" in hint
     assert hint.endswith("not begun: single")
+
+
+def test_ctrl_c_before_there_is_a_folder(frontrunner, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tuning.api, "start_run", interrupt)
+    ran = frontrunner("tune", "wrong.mlir", "single.mlir", "--json")
+    assert ran.code == 130
+    assert json.loads(ran.out)["error"]["hint"] == "not begun: wrong, single"
 
 
 def test_of_a_folder_of_several_runs_it_is_told_where_the_others_go(frontrunner, monkeypatch):

@@ -46,6 +46,12 @@ def test_json_tells_once_that_it_has_joined(asked, frontrunner):
     assert ran.err.startswith("joined tcp://host:9: no device; compiles 3 at a time\n")
 
 
+def test_a_cluster_that_starts_with_a_command_has_no_devices_to_list(frontrunner):
+    ran = frontrunner("devices", "--cluster", "local:2")
+    assert ran.code == 2
+    assert ran.err.splitlines()[-1] == "hint: give the address of a scheduler"
+
+
 @pytest.mark.parametrize("arguments", ["", "--join a:1 --serve b:2", "--join a:1 --serve"])
 def test_one_scheduler_has_to_be_named(asked, frontrunner, arguments):
     ran = frontrunner("worker", "--jobs", 3, *arguments.split())

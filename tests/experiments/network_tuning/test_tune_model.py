@@ -545,6 +545,12 @@ def test_what_a_run_was_made_with_is_still_the_same(tmp_path: Path) -> None:
     (tmp_path / "s.mlir").write_text("edited")
     with pytest.raises(InputError, match=r"s.mlir is not what .*out was made with"):
         folder.load(None)
+    # A folder that is somebody else's may leave digests out.
+    content = json.loads((folder.path / "model.json").read_text())
+    (folder.path / "model.json").write_text(json.dumps(content | {"digests": []}))
+    with pytest.raises(InputError, match=r"m.mlir is not what .*out was made with"):
+        folder.load(None)
+    (folder.path / "model.json").write_text(json.dumps(content))
     # What is finished needs no files to be shown, but to be gone on with.
     folder.result.touch()
     assert folder.load(None) == options
@@ -561,6 +567,9 @@ def test_what_is_finished_is_gone_on_with_by_flags_that_are_given(tmp_path: Path
         pass
     folder.result.touch()
     assert folder.load(None).iree_flags == flags  # shown
+    for wrong in ({"iree_flags": ("--b",)}, {"cluster": "local:1"}, {"variants": "none"}):
+        with pytest.raises(InputError, match=r"was (compiled|measured|started)"):
+            folder.load(None, **wrong)
     with pytest.raises(InputError, match="flags"):
         folder.load(None, further=True)
     assert folder.load(None, iree_flags=flags, further=True).iree_flags == flags

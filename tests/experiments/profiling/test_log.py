@@ -44,6 +44,12 @@ def test_anew_loses_nothing_before_the_first_row(path):
         assert (log.rows, log.peak) == ({}, Peak(1.0, 1.0))
 
 
+def test_where_there_is_no_room_rows_are_not_replaced_again(path):
+    for overwrite in (False, True):
+        with ProfileLog(path, HOW, overwrite=overwrite) as log:
+            assert log.hint.endswith(", without --force") == overwrite
+
+
 def test_a_damaged_log_can_be_started_anew(path):
     header, *rest = path.read_text().splitlines(keepends=True)
     path.write_text("".join([header, "xxx\n", *rest]))

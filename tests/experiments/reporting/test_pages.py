@@ -104,6 +104,14 @@ def test_rows_of_specs_that_changed_are_not_shown(folders, tmp_path, written):
     assert "Not shown" not in texts(written(folders["profile"]))
 
 
+def test_dispatches_of_others_beside_a_profile(folders, tmp_path, written):
+    folder = Path(shutil.copytree(folders["profile"], tmp_path / "sweep"))
+    for run in ("a-1", "b-1"):
+        (folder / run).mkdir()
+        (folder / run / "source.mlir").write_text("func.func @main() { return }")
+    assert any("under a roof" in chart["description"] for chart in charts(written(folder)))
+
+
 def test_the_profile_of_a_folder_with_a_dot_in_its_name(folders, tmp_path, written):
     copied = shutil.copytree(folders["profile"], tmp_path / "sweep-3.13")
     assert "Profile of" in written(copied)

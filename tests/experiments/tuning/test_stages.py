@@ -186,6 +186,12 @@ def test_a_run_goes_on_with_other_stages(source: Path, tmp_path: Path) -> None:
     assert len(log.read_text().split()) == len(asked) + 1 + again.stages[2].judged
     assert_verified(source, again)
     assert RunFolder(run).load().manifest.options.stages == tuple(mended)
+    # What no stage can judge by is refused while the result still stands.
+    (tmp_path / "odd.mlir").write_text("no model")
+    odd = Stage("model", model=str(tmp_path / "odd.mlir"))
+    with pytest.raises(InputError, match=r"odd\.mlir"):
+        package.resume(run, quiet=True, stages=[Stage("screen", keep=3), odd])
+    assert package.resume(run, quiet=True, stages=mended) == again
     # A result of other stages is none of these, also where a session of these came to none.
     with pytest.raises(WorkError, match="fails for the compiler's default"):
         package.resume(run, quiet=True, stages=[Stage("screen", keep=3), first, wrong])
