@@ -57,13 +57,13 @@ def test_packing_and_recording_tell_flags(
     )
 
 
-@pytest.mark.parametrize("command", ["tune", "space", "record", "tune-model", "profile"])
 def test_flags_that_a_target_notes(frontrunner: Callable[..., Any]) -> None:
     flag = "--iree-flag=--iree-rocm-waves-per-eu=2"
     ran = frontrunner("space", DATA / "matmul_f16.mlir", "--target", "gfx942", flag)
     assert ran.code == 0, ran.err
 
 
+@pytest.mark.parametrize("command", ["tune", "space", "record", "tune-model", "profile"])
 def test_what_the_compiler_does_not_know_is_refused_in_a_line(
     command: str, tmp_path: Path, frontrunner: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
