@@ -35,7 +35,7 @@ def test_the_loop_of_an_images_dim_is_not_the_windows(dispatch: Callable[[str], 
     assert turned != image
     loops = problem.walking_loops(image)
     assert problem.walking_loops(turned) == loops
-    assert [problem.dims[i].name for i in loops] == ["n", "oh", "ow", "ic"]
+    assert [problem.dims[i].name for i in loops] == ["batch", "oh", "ow", "ic"]
 
 
 ROW_SUMS = """
