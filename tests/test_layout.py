@@ -101,8 +101,12 @@ MAY_IMPORT = {
             "experiments.device_checks experiments.queue experiments.observing experiments.learning"
         ),
         "experiments.importing": "core benchmarks.networks",
+        "experiments.network_tuning.planning": (
+            "core search search.reading models benchmarks.measuring benchmarks.libraries "
+            "benchmarks.networks experiments experiments.tuning"
+        ),
         "experiments.network_tuning": (
-            "experiments "
+            "experiments experiments.network_tuning.planning "
             "core search search.reading search.linking models benchmarks.measuring "
             "benchmarks.cluster benchmarks.compiling benchmarks.libraries benchmarks.networks "
             "experiments.device_checks experiments.importing experiments.queue "

@@ -6,9 +6,7 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .api import resume_model, tune_model
-    from .folder import NetworkFolder
-    from .options import NetworkOptions
-    from .plan import Plan
+    from .planning import NetworkFolder, NetworkOptions, Plan
     from .queued import InModelOutcome, read_tried
     from .result import NetworkResult
     from .runs import resume_network_run, start_network_run

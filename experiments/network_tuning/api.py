@@ -11,10 +11,9 @@ from ...benchmarks.measuring import POOL_SIZE
 from ...search import parse_flags
 from ..arguments import optional_path, optional_ranker
 from ..observing import make_notify, make_progress
-from .options import NetworkOptions
+from .planning import AUTO, NetworkOptions
 from .result import NetworkResult
 from .runs import resume_network_run, start_network_run
-from .variants import AUTO
 
 
 def tune_model(

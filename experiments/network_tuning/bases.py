@@ -37,9 +37,16 @@ from ...core import (
 from ...search import backend_named
 from ...search.linking import LinkedSpec, find_matches, link_specs
 from ...search.reading import NETWORK_READER, Network, read_network
-from .options import NetworkOptions
-from .plan import OTHERS
-from .variants import NO_CHANGE, PLAIN, OptionVariant, TriedVariants, VariantOutcome, named
+from .planning import (
+    NO_CHANGE,
+    OTHERS,
+    PLAIN,
+    NetworkOptions,
+    OptionVariant,
+    TriedVariants,
+    VariantOutcome,
+    named,
+)
 
 # With other options and nothing else: 1.2 to 2.1 times (two at a time; Swin, EfficientNet). More at
 # a time may share cores that the model had for itself, and have as long as candidates.

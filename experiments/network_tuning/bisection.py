@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...benchmarks.measuring import OK, CompileOutcome
 from ...benchmarks.networks import NetworkFailed
-from .plan import HotDispatch
+from .planning import HotDispatch
 
 Specs = Mapping[HotDispatch, Path]
 

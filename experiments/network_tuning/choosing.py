@@ -1,6 +1,7 @@
-"""Tries options of the compiler, and chooses which of them a model's dispatches are tuned with.
+"""Chooses the options of the compiler that a model's dispatches are tuned with.
 
-What is faster untuned may leave less to tune, so where most is to be expected of both is chosen.
+What is faster untuned may leave less to tune. So a model is profiled with the fastest options, and
+what tuning comes to is estimated; where that decides little, a few candidates are tried.
 """
 
 from __future__ import annotations
@@ -11,36 +12,39 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from ...benchmarks.libraries import measure_peak
-from ...benchmarks.measuring import DROP_ROUNDS
-from ...benchmarks.networks import NetworkFailed, NetworkRunner
-from ...core import InputError, Notify, ResumableError, WorkError
+from ...benchmarks.networks import NetworkRunner
+from ...core import InputError, ResumableError, WorkError, make_folder
 from ...search import backend_named, tunable_kinds_text
-from .bases import (
-    LEAST_SPEEDUP,
-    Base,
-    BaseMaker,
-    dispatch_times,
-    instead_of_tuning,
-    killed_alone,
-    made_again,
-    together,
-)
+from .bases import Base, BaseMaker, dispatch_times, made_again
 from .device import NetworkDevice
-from .folder import NetworkFolder
-from .options import NetworkOptions
-from .plan import NO_TIME, Plan, make_plan
-from .variants import NO_CHANGE, PLAIN, OptionVariant, TriedVariants, VariantOutcome
+from .dispatches import left_by_a_few
+from .planning import (
+    NO_TIME,
+    PLAIN,
+    NetworkFolder,
+    OptionVariant,
+    Plan,
+    TriedVariants,
+    VariantOutcome,
+    make_plan,
+)
+from .trying import try_variants
 
-# Rounds in which all variants are timed first; half of them go on to `DROP_ROUNDS`.
-FIRST_ROUNDS = 3
-# So many of the fastest are looked at for what there is to tune.
-MOST_BASES = 2
 # The power by which an expected gain counts: speed that is there already is certain. With 1, a
 # ConvNeXt and a Llama would be tuned with the usual options; from 0.77 to 0.84, seven models are
 # tuned with what they came out fastest with, of all that was ever chosen for them.
 COUNTED_GAIN = 0.8
+# What is expected to take so many times as long as the best may be faster: what a model's
+# dispatches take when they are tuned is foretold within a factor of 1.2.
+RIVAL = 1.3
+# So many beside the best are tried: each takes a twelfth of the time.
+MOST_RIVALS = 2
+# Less than this, in seconds, tells nothing of a model: reading, ranking and compiling it in parts
+# takes half of it.
+LEAST_BRIEF = 20.0
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ def choose(
     folder: NetworkFolder,
     device: NetworkDevice,
     seconds: float,
+    brief: float = 0.0,
     *,
     further: bool = False,
 ) -> Choice:
@@ -75,6 +80,7 @@ def choose(
 
     Args:
         seconds: as long as options are tried; the last one may take longer.
+        brief: how long candidates are tried with each of the best ones then, as `choose_base` does.
         further: whether an earlier session came to its end: options that it had no time for are
             tried, too. What it tuned with stays.
 
@@ -112,7 +118,7 @@ def choose(
         return Choice(tuple(outcomes), (plain, *faster), base, plan)
     outcomes, faster = try_others(keep)
     bases = (plain, *faster)
-    base, plan = choose_base(bases, folder, runner, options, maker.notify, here=device.shares_cores)
+    base, plan = choose_base(bases, folder, runner, maker, device, brief)
     if tried is None or tried.tuned != base.variant.name:
         # Whoever removed the file of a choice may have runs with the options of that one.
         folder.remove_runs()
@@ -125,166 +131,21 @@ def _names(bases: Sequence[Base]) -> tuple[str, ...]:
     return tuple(one.variant.name for one in bases)
 
 
-def try_variants(
-    maker: BaseMaker,
-    variants: Sequence[OptionVariant],
-    plain: Base,
-    runner: NetworkRunner,
-    deadline: float,
-    seed: int,
-    keep: Callable[[Sequence[VariantOutcome], Sequence[Base]], None],
-    earlier: TriedVariants | None = None,
-) -> tuple[list[VariantOutcome], list[Base]]:
-    """Times the model with each variant in a few rounds, and with the best and others together.
-
-    Those that leave most products to be tuned are put together first. The better half is timed in
-    more. What is slower, fails, or computes something else is left out.
-
-    Args:
-        deadline: as `time.monotonic` has it. After it, one more is made, which may do what tuning
-            does, and those that are fastest, of all and to tune with, are timed once more.
-        keep: told what became of those that were tried, and which seem to be faster.
-        earlier: what a session that was ended was told so.
-
-    Returns:
-        What became of each, and those that seem to be faster, the best first: two at most, and
-        one to tune with.
-
-    Raises:
-        KilledError: the model was killed, also with the usual options.
-    """
-    names = " ".join(one.name for one in plain.network.dispatches)
-    found = {
-        one: VariantOutcome.of(one, reason=f"the model has no {one.concerns} dispatch")
-        for one in variants
-        if one.concerns not in names
-    }
-    faster: list[Base] = []
-    if earlier is not None:
-        found |= earlier.known(variants)
-        faster += made_again(maker, earlier, variants, plain)
-    programs = {plain.compiled.digest: NO_CHANGE}
-    programs |= {one.compiled.digest: f"it makes the same as {one.variant.name}" for one in faster}
-
-    def attempt(batch: Sequence[OptionVariant], until: float) -> None:
-        maker.notify(f"compiling the model with {', '.join(one.name for one in batch)}")
-        begun = time.monotonic()
-        made = maker.make(batch, plain)
-        # Of a model that compiles for 11 s (EfficientNet), two variants are compiled in 20 and
-        # timed in 4. In a run of two minutes the time is up by then.
-        until = max(until, 2 * time.monotonic() - begun)
-        # What measures comes after what compiles: beside it, times would say nothing.
-        for variant, base in made.items():
-            if time.monotonic() > until:
-                found[variant] = VariantOutcome.of(variant, reason=NO_TIME)
-                continue
-            try:
-                if isinstance(base, InputError):
-                    raise base
-                if same := programs.get(base.compiled.digest):
-                    raise NetworkFailed(same)
-                programs[base.compiled.digest] = f"it makes the same as {variant.name}"
-                with killed_alone(plain, runner):
-                    base = replace(base, speedup=_compare(base, plain, runner, seed))
-            except ResumableError:
-                raise
-            except (InputError, NetworkFailed, WorkError) as failure:
-                found[variant] = VariantOutcome.of(variant, reason=str(failure))
-            else:
-                found[variant] = VariantOutcome.of(variant, base.speedup)
-                if base.speedup > LEAST_SPEEDUP:
-                    faster.append(base)
-                    faster.sort(key=lambda one: -one.merit)
-            if isinstance(base, Base) and base not in faster:  # it may hold the model's weights
-                base.compiled.executable.unlink(missing_ok=True)
-            # A session that is ended leaves the others to the next one.
-            late = {one: VariantOutcome.of(one, reason=NO_TIME) for one in (*batch, *coming)}
-            keep([*(late | found).values()], faster)
-
-    coming = [one for one in variants if one not in found]
-    while True:
-        # Untuned, Whisper's encoder takes 7 % less with data tiling than without; but then its
-        # products cannot be tuned, and it ended at 54 ms, where it had come to 42. And of a slow
-        # model there is no time for all.
-        tunable = [base for base in faster if base.variant.tunable]
-        known = {one.parts for one in (*found, *coming)}
-        coming = [*together(variants, tunable, known), *coming]
-        coming = coming or instead_of_tuning(variants, found, tunable, known)
-        coming = coming or together(variants, faster, known)
-        if not coming:
-            break
-        batch, coming = coming[: maker.at_a_time], coming[maker.at_a_time :]
-        if time.monotonic() > deadline:
-            found |= {one: VariantOutcome.of(one, reason=NO_TIME) for one in (*batch, *coming)}
-            break
-        attempt(batch, deadline)
-    timed = {one.parts for one, outcome in found.items() if outcome.reason != NO_TIME}
-    for last in instead_of_tuning(variants, found, tunable, frozenset())[:1]:
-        if last.parts not in timed:
-            attempt([last], math.inf)
-    kept: list[Base] = []
-    for base in _leading(faster, max(MOST_BASES, (len(faster) + 1) // 2)):
-        to_tune_with = base.variant.tunable and not any(one.variant.tunable for one in kept)
-        if kept and not to_tune_with and time.monotonic() > deadline:
-            # It is timed in the end: a decoder ended with one way of data tiling, which seemed to
-            # be as fast as the other, and took 1.03 times as long. And more may be left to tune:
-            # O3 with attention as products made a vision transformer 2.35 times as fast, and left
-            # less. Tuned with the usual options, it came to 64 ms; with attention as products
-            # alone, untuned 2.00 times as fast, to 47.
-            kept.append(base)
-            continue
-        maker.notify(f"measuring the model with {base.variant.name}")
-        try:
-            with killed_alone(plain, runner):
-                pair = plain.compiled.executable, base.compiled.executable
-                gain = runner.measure_speedup(*pair, seed, DROP_ROUNDS)
-        except NetworkFailed as failure:
-            found[base.variant] = VariantOutcome.of(base.variant, reason=str(failure))
-            continue
-        found[base.variant] = VariantOutcome.of(base.variant, gain.speedup)
-        # Noise may hide it now, and not in the end, where it is measured longer: on a busy machine
-        # 1.43x was given up so, and the tuned model ended at 1.12x.
-        if gain.interval[0] > 1:
-            kept.append(replace(base, speedup=gain.speedup))
-    kept.sort(key=lambda base: -base.merit)
-    return list(found.values()), _leading(kept, MOST_BASES)
-
-
-def _leading(bases: Sequence[Base], count: int) -> list[Base]:
-    """The first ones, and the first one to tune with, where that is none of them."""
-    first, rest = [*bases[:count]], bases[count:]
-    if not any(base.variant.tunable for base in first):
-        first += [base for base in rest if base.variant.tunable][:1]
-    return first
-
-
-def _compare(base: Base, plain: Base, runner: NetworkRunner, seed: int) -> float:
-    """How much faster a variant seems to be.
-
-    Raises:
-        NetworkFailed: it does not run, or computes something else.
-    """
-    before, after = plain.compiled.executable, base.compiled.executable
-    runner.compare_outputs(after, before)
-    return runner.measure_speedup(before, after, seed, FIRST_ROUNDS).speedup
-
-
 def choose_base(
     bases: Sequence[Base],
     folder: NetworkFolder,
     runner: NetworkRunner,
-    options: NetworkOptions,
-    notify: Notify,
-    *,
-    here: bool,
+    maker: BaseMaker,
+    device: NetworkDevice,
+    brief: float = 0.0,
 ) -> tuple[Base, Plan]:
-    """Profiles the model of each base, and plans what to tune there.
+    """Plans what to tune with each base, and tells where the model is expected to be fastest then.
 
     Data tiling, say, makes a model faster at once, but leaves little that can be tuned.
 
     Args:
         bases: the usual options first.
-        here: whether it runs on this machine's CPU, of which it can be told what it reaches.
+        brief: seconds to try candidates with each of those that may be the best.
 
     Returns:
         Of the bases that have something to tune, the one that is expected to be fastest in the end,
@@ -293,11 +154,76 @@ def choose_base(
     Raises:
         InputError: no dispatch can be tuned, and no base is faster than the first.
     """
-    peak = measure_peak() if here else None
-    plans: list[tuple[float, Base, Plan]] = []
-    for base in bases:
+    every = _prospects(bases, folder, runner, maker, device)
+    # A base without anything to tune is compared with in the end all the same.
+    tunable = [one for one in every if one.plan.hot]
+    best = min(tunable or every, key=lambda one: one.counted)
+    backend = backend_named(bases[0].network.target.backend)
+    if not tunable and len(bases) == 1:
+        gpu, input = backend.gpu, maker.options.input
+        most = ", ".join(f"{r.share:.0%} {r.name} ({r.reason})" for r in best.plan.rest[:3])
+        raise InputError(
+            f"{input} has no hot dispatch that can be tuned; its time goes to: {most}",
+            f"{tunable_kinds_text(gpu=gpu)}; try a larger --coverage",
+        )
+    others = [o for o in tunable if o is not best and o.expected <= RIVAL * best.expected]
+    others = sorted(others, key=lambda one: one.expected)[:MOST_RIVALS]
+    if others and backend.profiles and brief >= LEAST_BRIEF:
+        default = bases[0].compiled.executable
+        best = _tried(best, others, maker, runner, default, device, brief)
+        if best.folder.candidates.exists() and not folder.candidates.exists():
+            best.folder.candidates.replace(folder.candidates)  # which are not tried again
+    base, plan = best.base, best.folder.plan() or best.plan  # with the ranker, if it was tried
+    for one in every:
+        shutil.rmtree(one.folder.path)
+    files = folder.write_dispatches(base.network.dispatches)
+    hot = tuple(replace(one, file=files[one.members[0]]) for one in plan.hot)
+    if len(bases) > 1:
+        maker.notify(f"tuning dispatches with {base.variant.name}")
+    return base, replace(plan, hot=hot)
+
+
+@dataclass(frozen=True)
+class _Prospect:
+    """What may come of tuning with a base.
+
+    Attributes:
+        folder: of its own, with its dispatches.
+        left: of the time that the model's dispatches take, the share that is expected in the end.
+    """
+
+    base: Base
+    plan: Plan
+    folder: NetworkFolder
+    left: float
+
+    @property
+    def expected(self) -> float:
+        """Of the time with the usual options, what the model takes in the end."""
+        return self.left / self.base.speedup
+
+    @property
+    def counted(self) -> float:
+        """The same, where gains that are only expected count less."""
+        return math.pow(self.left, COUNTED_GAIN) / self.base.speedup
+
+
+def _prospects(
+    bases: Sequence[Base],
+    folder: NetworkFolder,
+    runner: NetworkRunner,
+    maker: BaseMaker,
+    device: NetworkDevice,
+) -> list[_Prospect]:
+    """Profiles the model of each base; those are missing whose dispatches cannot be timed."""
+    options, notify = maker.options, maker.notify
+    peak = measure_peak() if device.shares_cores else None
+    found: list[_Prospect] = []
+    for number, base in enumerate(bases):
         notify(f"profiling the model with {base.variant.name}")
-        files = folder.write_dispatches(base.network.dispatches, folder.work / "dispatches")
+        own = NetworkFolder(folder.work / f"base-{number}")
+        make_folder(own.path, "move away what is there")
+        files = own.write_dispatches(base.network.dispatches)
         try:
             shares = dispatch_times(base, files, runner, options, notify)
         except ResumableError:
@@ -309,22 +235,35 @@ def choose_base(
             continue
         named, target = {d.name: d for d in base.network.dispatches}, base.network.target
         plan = make_plan(shares, named, files, options.coverage, target, peak)
-        shutil.rmtree(folder.work / "dispatches")
         total_us = sum(share.time_us for share in shares) or 1.0
-        gained = sum(hot.expected_us for hot in plan.hot) / total_us
-        plans.append(((1 - gained) ** COUNTED_GAIN / base.speedup, base, plan))
-    # A base without anything to tune is compared with in the end all the same.
-    _, base, plan = min([one for one in plans if one[2].hot] or plans, key=lambda one: one[0])
-    if not plan.hot and len(bases) == 1:
-        gpu = backend_named(base.network.target.backend).gpu
-        most = ", ".join(f"{r.share:.0%} {r.name} ({r.reason})" for r in plan.rest[:3])
-        raise InputError(
-            f"{options.input} has no hot dispatch that can be tuned; its time goes to: {most}",
-            f"{tunable_kinds_text(gpu=gpu)}; try a larger --coverage",
+        left = 1 - sum(hot.expected_us for hot in plan.hot) / total_us
+        found.append(_Prospect(base, plan, own, left))
+    return found
+
+
+def _tried(
+    best: _Prospect,
+    others: Sequence[_Prospect],
+    maker: BaseMaker,
+    runner: NetworkRunner,
+    default: Path,
+    device: NetworkDevice,
+    brief: float,
+) -> _Prospect:
+    """The best by what a few candidates come to; the first one where none of it can be timed."""
+    found = []
+    for one in (best, *others):
+        name = one.base.variant.name
+        maker.notify(f"trying a few candidates with {name}")
+        one.folder.save_plan(one.plan)
+        until = time.monotonic() + brief
+        left = left_by_a_few(
+            one.plan, one.base, maker, runner, default, one.folder, device.fingerprint, until
         )
-    files = folder.write_dispatches(base.network.dispatches)
-    hot = tuple(replace(one, file=files[one.members[0]]) for one in plan.hot)
-    plan = replace(plan, hot=hot)
-    if len(bases) > 1:
-        notify(f"tuning dispatches with {base.variant.name}")
-    return base, plan
+        if left is None:
+            if one is best:
+                return best
+            continue
+        found.append(replace(one, left=left))
+        maker.notify(f"tuned with {name}, the model may be {1 / found[-1].expected:.2f}x as fast")
+    return min(found, key=lambda one: one.expected)

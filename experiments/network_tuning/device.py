@@ -30,7 +30,7 @@ from ...core import (
 )
 from ...search import Target
 from ...search.reading import Function, Network
-from .options import NetworkOptions, function_weights
+from .planning import NetworkOptions, function_weights
 
 # Sets of inputs on which outputs are compared.
 INPUT_SETS = 3

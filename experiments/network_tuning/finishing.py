@@ -14,9 +14,8 @@ from ...core import InputError, WorkError, make_folder, write_atomically
 from ...search import Preprocessing, can_be_named, flags_text
 from ..tuning import write_text
 from .bases import Base, BaseMaker
-from .folder import NetworkFolder
+from .planning import NetworkFolder, OptionVariant, named
 from .trial import TrialResult, race_patience
-from .variants import OptionVariant, named
 
 # What a base was timed at before tuning is off by less than so many times.
 MOST_OFF = 1.1

@@ -20,8 +20,7 @@ from ...benchmarks.networks import NetworkFailed, NetworkRunner, profile_runs
 from ...core import InputError, JsonLinesFile, Notify, ResumableError, WorkError
 from ...search import CannotRender, TuningSpec
 from .bisection import WITH_OTHERS, Specs, check_compiled, find_working
-from .folder import MAKE_ROOM
-from .plan import HotDispatch
+from .planning import MAKE_ROOM, HotDispatch
 from .queued import CandidateLog, InModelOutcome, QueuedDispatch, read_logs
 
 # Variants between two profiles of the default, and of how many of these the least times are what

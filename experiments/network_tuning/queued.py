@@ -24,8 +24,7 @@ from ...models import AdaptiveRanker, resolve_ranker
 from ...search import Dispatch, Target, TuningSpec, spec_of
 from ...search.reading import READER, read_dispatches
 from ..queue import AdaptiveOrder, make_queue, renderer
-from .options import NetworkOptions
-from .plan import HotDispatch, Plan
+from .planning import HotDispatch, NetworkOptions, Plan
 
 # A dispatch for which there is less time is tuned in the model, with all others of the kind: by
 # itself, reading, ranking, heats and finals take 20 s beside 0.5 s and more for each candidate.
@@ -196,7 +195,7 @@ def read_logs(
     for name in sorted(one for one in left_out if not logs[one].candidates):
         notify(f"{name} has candidates in another order by now, and is tuned anew")
     for name in sorted(others):
-        notify(f"{name} was tuned in the model, and is not any more")
+        notify(f"{name} was tried in the model, and is not any more")
     return logs
 
 

@@ -13,11 +13,9 @@ from ...benchmarks.measuring import speedup_error
 from ...core import decode
 from ..tuning import SPEC, StoredResult, TuneResult
 from .finishing import Finish
-from .folder import FLAGS
 from .in_model import InModelResult
-from .plan import NO_TIME, TIME_UP, Plan
+from .planning import FLAGS, NO_TIME, PLAIN, TIME_UP, OptionVariant, Plan, VariantOutcome
 from .trial import DispatchChoice, TrialResult
-from .variants import PLAIN, OptionVariant, VariantOutcome
 
 BEHIND = "what an earlier session wrote is faster"
 

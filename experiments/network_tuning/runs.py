@@ -38,19 +38,25 @@ from .dispatches import (
     write_specs,
 )
 from .finishing import finish, is_behind, write_winner
-from .folder import NetworkFolder, open_new_folder
 from .in_model import InModelResult
-from .options import NetworkOptions
-from .plan import NO_TIME
+from .planning import (
+    NO_TIME,
+    NetworkFolder,
+    NetworkOptions,
+    open_new_folder,
+    read_variants,
+    variants_of,
+)
 from .queued import tuned_alone
 from .result import NetworkResult
 from .summary import report
 from .trial import NetworkTrial
-from .variants import read_variants, variants_of
 
 # Of the time: to try other options of the compiler, of which the last may take longer; to try in
 # the model what was found; and the end of it, to compare what came of that with other options.
 OPTIONS_SHARE, TRIAL_SHARE, FINISH_SHARE = 0.2, 0.2, 0.1
+# Of the time, and seconds at most: to try candidates with each of the options that may be best.
+BRIEF_SHARE, MOST_BRIEF = 1 / 12, 60.0
 
 
 @dataclass(frozen=True)
@@ -227,7 +233,7 @@ def _tune(
             notify(f"warning: {told}: {INPUTS_HINT}")
         choice = choose(
             maker, variants, plain, runner, folder, place, OPTIONS_SHARE * seconds,
-            further=session.before is not None,
+            min(BRIEF_SHARE * seconds, MOST_BRIEF), further=session.before is not None,
         )  # fmt: skip
         base, plan = choice.base, choice.plan
         tracker = stack.enter_context(Tracker(notify=notify))

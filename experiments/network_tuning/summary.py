@@ -8,7 +8,7 @@ from pathlib import Path
 from ...benchmarks.measuring import KEEP_MEMORY, shares_cores
 from ...core import markdown_cell
 from ...search import backend_of, spec_option, target_flags
-from .options import NetworkOptions
+from .planning import NetworkOptions
 from .result import NetworkResult
 
 COLUMNS = (

@@ -28,7 +28,7 @@ from ...benchmarks.networks import NetworkFailed, NetworkRunner, Speedup, profil
 from ...core import Notify, ResumableError, WorkError
 from ...search.linking import link_specs
 from .bisection import Specs, WorkingSpecs, check_compiled, find_working
-from .plan import HotDispatch
+from .planning import HotDispatch
 
 # Candidates of a dispatch that are tried in the model.
 MAX_TRIED = 3

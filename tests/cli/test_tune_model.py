@@ -15,7 +15,7 @@ import pytest
 from frontrunner.cli import pages
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.network_tuning import api
-from frontrunner.experiments.network_tuning.options import NetworkOptions
+from frontrunner.experiments.network_tuning.planning.options import NetworkOptions
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
 

@@ -17,8 +17,8 @@ import pytest
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.core import InputError
 from frontrunner.experiments.interrupted import RunInterrupted
-from frontrunner.experiments.network_tuning.folder import open_new_folder
-from frontrunner.experiments.network_tuning.options import NetworkOptions
+from frontrunner.experiments.network_tuning.planning.folder import open_new_folder
+from frontrunner.experiments.network_tuning.planning.options import NetworkOptions
 from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.tuning import session
 from frontrunner.experiments.tuning.options import TuneOptions

@@ -15,8 +15,8 @@ from frontrunner.experiments.network_tuning import runs
 from frontrunner.experiments.network_tuning import trial as trying
 from frontrunner.experiments.network_tuning.bases import Base, BaseMaker
 from frontrunner.experiments.network_tuning.device import make_setup
-from frontrunner.experiments.network_tuning.options import NetworkOptions
-from frontrunner.experiments.network_tuning.variants import named, variants_of
+from frontrunner.experiments.network_tuning.planning.options import NetworkOptions
+from frontrunner.experiments.network_tuning.planning.variants import named, variants_of
 from frontrunner.search.reading import read_network
 
 CompareWith = Callable[[str, str], tuple[Base, Base]]

@@ -11,9 +11,9 @@ from frontrunner.benchmarks.networks import NetworkRunner
 from frontrunner.experiments.network_tuning.bases import Base, BaseMaker
 from frontrunner.experiments.network_tuning.device import make_setup
 from frontrunner.experiments.network_tuning.finishing import kept_flag
-from frontrunner.experiments.network_tuning.folder import NetworkFolder
-from frontrunner.experiments.network_tuning.options import NetworkOptions
-from frontrunner.experiments.network_tuning.variants import named, variants_of
+from frontrunner.experiments.network_tuning.planning.folder import NetworkFolder
+from frontrunner.experiments.network_tuning.planning.options import NetworkOptions
+from frontrunner.experiments.network_tuning.planning.variants import named, variants_of
 from frontrunner.search import Preprocessing, Target
 from frontrunner.search.reading import read_network
 

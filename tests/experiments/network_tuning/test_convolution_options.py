@@ -12,8 +12,8 @@ import pytest
 
 from frontrunner.experiments.network_tuning.bases import Base
 from frontrunner.experiments.network_tuning.finishing import kept_flag
-from frontrunner.experiments.network_tuning.folder import NetworkFolder
-from frontrunner.experiments.network_tuning.variants import named, variants_of
+from frontrunner.experiments.network_tuning.planning.folder import NetworkFolder
+from frontrunner.experiments.network_tuning.planning.variants import named, variants_of
 from frontrunner.search import Target, flags_text, target_flags
 
 HOST = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))

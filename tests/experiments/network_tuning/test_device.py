@@ -11,7 +11,7 @@ from frontrunner.benchmarks.compiling.compiler import Compiler
 from frontrunner.benchmarks.networks import NetworkFailed, NetworkRunner, NetworkSetup
 from frontrunner.core import Child, KilledError, WorkError
 from frontrunner.experiments.network_tuning.device import compared_beside, make_setup
-from frontrunner.experiments.network_tuning.options import NetworkOptions
+from frontrunner.experiments.network_tuning.planning.options import NetworkOptions
 from frontrunner.search.reading import Network, read_network
 
 MODEL = """

@@ -11,7 +11,7 @@ import pytest
 from frontrunner.benchmarks.networks import Speedup
 from frontrunner.experiments.network_tuning import finishing
 from frontrunner.experiments.network_tuning.finishing import Finish, write_winner
-from frontrunner.experiments.network_tuning.folder import NetworkFolder
+from frontrunner.experiments.network_tuning.planning.folder import NetworkFolder
 
 FLAGS = ("--iree-opt-level=O3",)
 

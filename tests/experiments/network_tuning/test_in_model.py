@@ -27,7 +27,7 @@ from frontrunner.benchmarks.networks.runner import NetworkFailed
 from frontrunner.core import InputError, WorkError
 from frontrunner.experiments.network_tuning import in_model
 from frontrunner.experiments.network_tuning.in_model import InModelSearch, QueuedDispatch
-from frontrunner.experiments.network_tuning.plan import HotDispatch
+from frontrunner.experiments.network_tuning.planning.plan import HotDispatch
 from frontrunner.search import CannotRender
 
 COUNT = 4

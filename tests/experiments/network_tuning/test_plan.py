@@ -14,8 +14,8 @@ from frontrunner.benchmarks.networks.profiling import DispatchTime
 from frontrunner.core import InputError, NotTunableError
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
-from frontrunner.experiments.network_tuning import plan as hot
-from frontrunner.experiments.network_tuning.plan import OTHERS, Plan, make_plan, read_plan
+from frontrunner.experiments.network_tuning.planning import plan as hot
+from frontrunner.experiments.network_tuning.planning.plan import OTHERS, Plan, make_plan, read_plan
 from frontrunner.experiments.network_tuning.queued import tuned_alone
 from frontrunner.search import Dispatch, Target
 from frontrunner.search.reading import dispatches as reading

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from frontrunner.benchmarks.measuring import FinalistResult
 from frontrunner.experiments.network_tuning.dispatches import speedup_alone
-from frontrunner.experiments.network_tuning.plan import NO_TIME, TIME_UP
+from frontrunner.experiments.network_tuning.planning.plan import NO_TIME, TIME_UP
+from frontrunner.experiments.network_tuning.planning.variants import VariantOutcome
 from frontrunner.experiments.network_tuning.result import BEHIND, DispatchResult, NetworkResult
-from frontrunner.experiments.network_tuning.variants import VariantOutcome
 from frontrunner.experiments.tuning import TuneResult
 
 

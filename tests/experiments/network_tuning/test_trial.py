@@ -16,7 +16,7 @@ from frontrunner.benchmarks.networks.runner import NetworkFailed, Speedup
 from frontrunner.core import WorkError
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.network_tuning import trial as in_model
-from frontrunner.experiments.network_tuning.plan import HotDispatch
+from frontrunner.experiments.network_tuning.planning.plan import HotDispatch
 from frontrunner.experiments.network_tuning.trial import DispatchChoice, NetworkTrial, TrialResult
 
 # Of the model by default, dispatch by dispatch.

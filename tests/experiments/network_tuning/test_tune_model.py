@@ -39,12 +39,16 @@ from frontrunner.experiments.network_tuning import (
 )
 from frontrunner.experiments.network_tuning.bases import Base
 from frontrunner.experiments.network_tuning.finishing import CompiledModel, Finish
-from frontrunner.experiments.network_tuning.folder import NetworkFolder, open_new_folder
-from frontrunner.experiments.network_tuning.options import NetworkOptions
-from frontrunner.experiments.network_tuning.plan import HotDispatch, Plan, SkippedDispatch
+from frontrunner.experiments.network_tuning.planning.folder import NetworkFolder, open_new_folder
+from frontrunner.experiments.network_tuning.planning.options import NetworkOptions
+from frontrunner.experiments.network_tuning.planning.plan import HotDispatch, Plan, SkippedDispatch
+from frontrunner.experiments.network_tuning.planning.variants import (
+    PLAIN,
+    OptionVariant,
+    VariantOutcome,
+)
 from frontrunner.experiments.network_tuning.result import DispatchResult, NetworkResult
 from frontrunner.experiments.network_tuning.trial import DispatchChoice, TrialResult
-from frontrunner.experiments.network_tuning.variants import PLAIN, OptionVariant, VariantOutcome
 from frontrunner.experiments.observing.progress import Observer
 from frontrunner.search import Target, TuningSpec
 from frontrunner.search.reading import networks as model

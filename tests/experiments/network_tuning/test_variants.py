@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from frontrunner.core import InputError
-from frontrunner.experiments.network_tuning.folder import NetworkFolder
-from frontrunner.experiments.network_tuning.variants import (
+from frontrunner.experiments.network_tuning.planning.folder import NetworkFolder
+from frontrunner.experiments.network_tuning.planning.variants import (
     PLAIN,
     OptionVariant,
     TriedVariants,

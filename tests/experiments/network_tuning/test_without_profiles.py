@@ -9,8 +9,8 @@ import pytest
 
 from frontrunner.benchmarks.networks import NetworkRunner
 from frontrunner.experiments.network_tuning import runs
-from frontrunner.experiments.network_tuning.options import NetworkOptions
-from frontrunner.experiments.network_tuning.plan import OTHERS
+from frontrunner.experiments.network_tuning.planning.options import NetworkOptions
+from frontrunner.experiments.network_tuning.planning.plan import OTHERS
 from frontrunner.experiments.observing.progress import Observer
 from frontrunner.search import backend
 

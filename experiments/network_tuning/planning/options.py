@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from ...benchmarks.measuring import POOL_SIZE, minutes_to_seconds
-from ...benchmarks.networks import Archives, dims_beside, read_dims, shape_of, sized_inputs
-from ...core import InputError
-from ...models import names_a_file
-from ...search import resolve_target
-from ...search.reading import InputShapes
-from ..arguments import check_jobs
+from ....benchmarks.measuring import POOL_SIZE, minutes_to_seconds
+from ....benchmarks.networks import Archives, dims_beside, read_dims, shape_of, sized_inputs
+from ....core import InputError
+from ....models import names_a_file
+from ....search import resolve_target
+from ....search.reading import InputShapes
+from ...arguments import check_jobs
 from .variants import AUTO, NONE
 
 

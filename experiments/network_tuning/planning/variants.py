@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...core import InputError, read_limited
-from ...search import Preprocessing, Target, backend_named, flags_text, parse_flags
+from ....core import InputError, read_limited
+from ....search import Preprocessing, Target, backend_named, flags_text, parse_flags
 from .plan import NO_TIME
 
 AUTO, NONE = "auto", "none"

@@ -26,7 +26,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from ...core import (
+from ....core import (
     RUNS_FOLDER,
     InputError,
     check_no_links,
@@ -40,10 +40,10 @@ from ...core import (
     read_limited,
     refusing_damage,
 )
-from ...search import flags_text
-from ...search.reading import NetworkDispatch, short_file_names
-from ..interrupted import KeptFiles
-from ..tuning import (
+from ....search import flags_text
+from ....search.reading import NetworkDispatch, short_file_names
+from ...interrupted import KeptFiles
+from ...tuning import (
     RunFolder,
     check_cluster,
     check_flags,

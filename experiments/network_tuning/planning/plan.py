@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...benchmarks.libraries import Peak
-from ...benchmarks.networks import DispatchTime
-from ...core import ChildPool, FrontrunnerError, NotTunableError, decode
-from ...search import Dispatch, Problem, Target, can_unroll, has_space, kind_of
-from ...search.reading import READER, NetworkDispatch, read_dispatches
+from ....benchmarks.libraries import Peak
+from ....benchmarks.networks import DispatchTime
+from ....core import ChildPool, FrontrunnerError, NotTunableError, decode
+from ....search import Dispatch, Problem, Target, can_unroll, has_space, kind_of
+from ....search.reading import READER, NetworkDispatch, read_dispatches
 
 _FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
 # Of the measured peak, what tuned dispatches come to, however slow they were: in 18 runs on 11
