@@ -121,6 +121,7 @@ class JsonLinesFile:
             try:
                 with copy.open("xb") as file:
                     file.write(data)
+                    file.flush()
                     os.fsync(file.fileno())
                 break
             except FileExistsError:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -167,9 +167,11 @@ class Host:
         """Ends the child of a client that needs it no more."""
         with self._lock:
             gone = self._sessions.pop(session, None)
-        if gone is not None:
-            gone.child.close()
-        self._store.forget(session)
+        try:
+            if gone is not None:
+                gone.child.close()
+        finally:
+            self._store.forget(session)
 
     def close_idle(self) -> None:
         """Ends children that nobody has asked for long."""
@@ -180,14 +182,16 @@ class Host:
             if one.is_idle and one.lock.acquire(blocking=False):
                 try:
                     if one.is_idle:
-                        self.close_session(name)
+                        with suppress(WorkError):  # one that does not end is given up
+                            self.close_session(name)
                 finally:
                     one.lock.release()
         self._store.remove_abandoned(IDLE_SECONDS)
 
     def close(self) -> None:
         for name in list(self._sessions):
-            self.close_session(name)
+            with suppress(WorkError):
+                self.close_session(name)
         self._cores.close()
 
     @contextmanager

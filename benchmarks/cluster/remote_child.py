@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from ...core import Child, WorkError, first_line
+from ...core import Child, WorkError, first_line, write_error
 from .client import AGAIN_SECONDS, ALONE_SECONDS, PIECE_BYTES, Cluster
 from .messages import (
     Answer,
@@ -88,7 +88,10 @@ class RemoteChild(Child):
         if answer.raised is not None:
             raise answer.raised
         if (out := written_file(request)) is not None and answer.file is not None:
-            out.write_bytes(answer.file)
+            try:
+                out.write_bytes(answer.file)
+            except OSError as error:
+                raise write_error(out, error, "make room") from error
         return answer.value
 
     def close(self) -> None:

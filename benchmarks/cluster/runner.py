@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -92,7 +92,7 @@ class ClusterRunner:
 
     def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
         self._known = dict(known)  # a device that joins reads it in a thread of its own
-        (self._default, *_) = self._compiler.defaults()
+        self._default = self._compiler.default()
         with ThreadPoolExecutor(min(len(self._lanes), MOST_STARTING)) as pool:
             try:
                 found = list(pool.map(_start, self._lanes))
@@ -185,10 +185,11 @@ class ClusterRunner:
         return {lane.name: lane.measured for lane in self._lanes}
 
     def close(self) -> None:
-        for lane in self._lanes:
-            lane.close()
-        self._compiler.close()
-        self._devices.close()
+        with ExitStack() as stack:  # also where one does not end
+            stack.callback(self._devices.close)
+            stack.callback(self._compiler.close)
+            for lane in self._lanes:
+                stack.callback(lane.close)
 
     def _lane(self, offered: OfferedDevice) -> Lane:
         return Lane(offered, partial(self._connect, offered.name), self._screening, self._show)

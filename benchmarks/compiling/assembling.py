@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Self
@@ -58,8 +59,8 @@ class ModelAssembler:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._parts.close()
-        self._whole.close()
+        with closing(self._whole):  # also where one of the others does not end
+            self._parts.close()
 
     def split(self, spec: str | None = None) -> CompileOutcome:
         """The model as it is by default; to be called before the others.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -197,8 +198,8 @@ class NetworkRunner:
             raise WorkError(f"the model does not run: {failure}", hint) from failure
 
     def close(self) -> None:
-        self._child.close()
-        self._profiler.close()
+        with closing(self._profiler):  # also where the other one does not end
+            self._child.close()
 
     def __enter__(self) -> NetworkRunner:
         return self

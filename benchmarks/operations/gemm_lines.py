@@ -109,7 +109,7 @@ def _gemm(program: str, options: Options) -> Operation:
     types, narrow = _types(program, options)
     biased = options.word("bias_vector", "0") not in ("0", "false")
     bias_type = options.word("bias_type", "default") if biased else "default"
-    if bias_type != "default" and _TYPES.get(bias_type, types.sums) != types.sums:
+    if bias_type != "default" and _TYPES.get(bias_type) != types.sums:
         raise options.refused("bias_type", f"only {types.sums}")
     if biased:
         options.only("bias_source", "d")

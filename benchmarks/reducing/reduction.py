@@ -5,9 +5,11 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ...core import KilledError
 from ...search.mlir import SOURCES
 from .failure import Failure, Size, Variant
 from .knobs import broken, simpler_knobs
@@ -84,15 +86,18 @@ def reduce_failure(
         if original.space is not None:
             known = broken(original.space.constraints, original.variant.knobs)
         steps: list[str] = []
-        best = _as_a_function(trials, original, known, steps)
-        progress = True
-        while progress and not trials.over:
-            progress = False
-            for found in (_fewer_ops, _smaller, _simpler):
-                while (step := _first(trials, found(trials, best), original, known)) is not None:
-                    words, best = step
-                    steps.append(words)
-                    progress = True
+        best, progress = original, True
+        with suppress(KilledError):  # what was taken away until then still fails in the same way
+            best = _as_a_function(trials, original, known, steps)
+            while progress and not trials.over:
+                progress = False
+                for found in (_fewer_ops, _smaller, _simpler):
+                    variants = found(trials, best)
+                    while (step := _first(trials, variants, original, known)) is not None:
+                        words, best = step
+                        steps.append(words)
+                        progress = True
+                        variants = found(trials, best)
         return Reduction(
             best,
             original.manner,

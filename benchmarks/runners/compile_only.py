@@ -43,7 +43,7 @@ class CompileRunner:
         self.batch = self._compiler.batch
 
     def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
-        self._seen = {self._compiler.defaults()[0].digest: BASELINE}
+        self._seen = {self._compiler.default().digest: BASELINE}
         for index, outcome in known.items():
             if outcome.kind == OK:
                 self._seen.setdefault(outcome.executable, index)

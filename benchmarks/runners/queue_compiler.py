@@ -108,18 +108,28 @@ class QueueCompiler:
         self.jobs = self._compiler.jobs
         self.batch = BATCH_PER_JOB * self._compiler.jobs
 
+    def default(self) -> CompileOutcome:
+        """As `Compiler.baseline`.
+
+        Raises:
+            WorkError: it does not compile.
+        """
+        return require_default(self._made_ahead() or self._compiler.baseline())
+
     def defaults(self) -> tuple[CompileOutcome, ...]:
         """As `Compiler.defaults`.
 
         Raises:
             WorkError: one does not compile.
         """
+        ready = self._made_ahead()
+        return tuple(map(require_default, (ready,) if ready else self._compiler.defaults()))
+
+    def _made_ahead(self) -> CompileOutcome | None:
+        """The default, if it was compiled already; the folder is emptied before."""
         shutil.rmtree(self._folder, ignore_errors=True)
         make_folder(self._folder, "move away what is there")
-        ready = self._head_start.default(self._folder) if self._head_start else None
-        if ready is not None:
-            return (require_default(ready),)
-        return tuple(map(require_default, self._compiler.defaults()))
+        return self._head_start.default(self._folder) if self._head_start else None
 
     def compile(self, batch: Sequence[int]) -> Iterator[tuple[int, CompileOutcome]]:
         """As `compile_queue`."""

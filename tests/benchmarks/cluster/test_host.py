@@ -7,10 +7,12 @@ import signal
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks.cluster.host import Host
+from frontrunner.benchmarks.cluster.host import IDLE_SECONDS, Host, _Session
 from frontrunner.benchmarks.cluster.messages import HostFullError, Work
 from frontrunner.benchmarks.cluster.store import digest_of
 from frontrunner.benchmarks.compiling import COMPILER, CompileReply, call_of
@@ -19,7 +21,7 @@ from frontrunner.benchmarks.measuring import (
     MeasureRequest,
     SetupRequest,
 )
-from frontrunner.core import NoRoomError
+from frontrunner.core import NoRoomError, WorkError
 from frontrunner.core.children import ChildDied, ChildKilled
 from frontrunner.search.reading import read_dispatch
 
@@ -44,6 +46,24 @@ def test_a_process_that_was_killed_while_nobody_asked_is_no_candidates_fault(hos
     answer = host.do(Work("s", HANDLER, {}, measure, 60.0, (name,), {name: b"any"}))
     assert isinstance(answer.raised, ChildKilled)
     assert not answer.running
+
+
+def test_a_process_that_does_not_end_ends_nothing_else(tmp_path: Path) -> None:
+    class Hung:
+        def close(self) -> None:
+            raise WorkError("a process does not end")
+
+    def add(name: str, child: Any, used: float) -> None:
+        host._sessions[name] = _Session(child, used=used)
+
+    host, ended = Host(tmp_path, ()), []
+    well = SimpleNamespace(close=lambda: ended.append("well"))
+    for end in (host.close_idle, host.close):
+        add("hung", Hung(), -IDLE_SECONDS - 1.0)
+        add("well", well, -IDLE_SECONDS - 1.0)
+        end()
+        assert (host._sessions, ended) == ({}, ["well"])
+        ended.clear()
 
 
 def test_a_compiler_without_room_is_the_hosts_fault(

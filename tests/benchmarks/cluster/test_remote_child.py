@@ -81,6 +81,19 @@ def test_nobody_waits_for_hosts_when_the_run_is_given_up() -> None:
     assert cluster.waited == 1
 
 
+def test_what_cannot_be_written_here_is_no_hosts_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster: Any = FakeCluster(losses=0)
+    cluster.do = lambda host, work: Answer("done", file=b"an executable")
+    out = tmp_path / "removed" / "00012.vmfb"
+    monkeypatch.setattr(remote_child, "written_file", lambda _: out)
+    monkeypatch.setattr(remote_child, "with_written_file", lambda request, _: request)
+    with pytest.raises(WorkError, match=r"cannot write .*00012.vmfb: No such file") as failure:
+        child(cluster, iter([[HOST, OTHER]])).call(None)
+    assert (failure.value.hint, cluster.asked) == ("make room", [])
+
+
 def test_a_host_whose_disk_is_full_is_left_for_another() -> None:
     cluster: Any = FakeCluster(losses=0)
     full = Answer(raised=WorkError("a cannot write work: No space left on device", "make room"))

@@ -276,6 +276,7 @@ def test_what_lines_compute(tmp_path, line, operation):
             "what is added to sums in f32 has to be in f32, too",
         ),
         (f"{BENCH} -m 8 -n 4 -k 2 --bias_vector --bias_source a", "--bias_source a is not supp"),
+        (f"{BENCH} -m 8 -n 4 -k 2 --bias_vector --bias_type i4_r", "--bias_type i4_r is not supp"),
         (f"{GEMM} --scaleA 1", "--scaleA 1 is not supported, only 0 is"),
         ("rocblas-bench -f gemv -m 1 -n 1 -k 1", "-f gemv is not supported"),
         ("rocblas-bench -m 1 -n 1 -k 1 -r f4_r", "type f4_r is not understood"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from frontrunner.benchmarks.reducing import (
     Failure,
     Variant,
     reduce_failure,
+    reduction,
     run_script,
 )
 from frontrunner.benchmarks.reducing.cuts import fewer_ops
@@ -63,6 +65,20 @@ def test_a_configuration_that_is_refused_becomes_small(tmp_path: Path) -> None:
     steps = assert_small(failure, tmp_path / "large")
     assert any(step.startswith("dropped") for step in steps)
     assert any(" 128 -> " in step for step in steps)
+
+
+@pytest.mark.slow
+def test_what_was_taken_away_before_a_kill_stays_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    def kill(*_: object) -> Iterator[tuple[str, Variant]]:
+        raise KilledError("the compiler was killed")
+
+    monkeypatch.setattr(reduction, "_simpler", kill)
+    outcome = Outcome(CRASHED, stage=EMISSION, reason="it crashed")
+    failure = Failure(Variant(Matmul(32, 64, 48, batch=4).mlir()), "gfx942", outcome)
+    reduced = reduce_failure(failure)
+    assert reduced is not None
+    assert reduced.steps
+    assert reduced.after.work < reduced.before.work
 
 
 def test_what_does_not_fail_is_not_reduced(tmp_path: Path) -> None:
