@@ -41,13 +41,13 @@ tune: env  ## tune the example dispatch on this machine's CPU
 tune-vulkan: env  ## the same on its Vulkan device; without one, say what to install
 	$(BIN)/frontrunner tune examples/matmul_skinny.mlir --target vulkan --budget 16
 
-evaluate: env-dev  ## compare the rankers on the recordings in experiments/recordings
+evaluate: env-dev  ## compare the rankers on the recordings of CPUs in experiments/recordings
 	$(BIN)/frontrunner evaluate $(RECORDINGS) --rankers $(RANKERS) --seeds 1 $(ARGS)
 
 gpu-kit: env-dev  ## what a lent GPU without a network needs, in runs/gpu-kit (hours; ARGS="--targets gfx942")
 	$(BIN)/python -m frontrunner.experiments.studies.gpu_kit build runs/gpu-kit $(ARGS)
 
-models: $(VENV)/.env-models  ## tune ten models, 15 minutes each (ARGS=6, as in docs/models.md: 6)
+models: $(VENV)/.env-models  ## tune ten models, 15 minutes each (ARGS=6: six minutes, as in docs/models.md)
 	$(BIN)/python -m frontrunner.experiments.studies.models_table runs/models $(ARGS)
 
 predictor: env  ## train the predictor that ships in the package, as it is in the repository

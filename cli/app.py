@@ -46,7 +46,7 @@ COMMANDS = {
     "report": "Write a page for a browser: one file, which needs no network.",
     "watch": "Serve a page about a run to this machine's browser while the run goes on.",
     "worker": "Offer this machine's devices and cores to clients elsewhere.",
-    "devices": "List the devices of a cluster, and what its hosts compile.",
+    "devices": "List a cluster's devices, and how many candidates each host compiles at a time.",
     "bundle": "Carry compiled candidates to a machine that cannot compile, and results back.",
     "fuzz": "Look for failures of the compiler, and reduce each to a small reproducer.",
     "ui": "Show what is tracked in MLflow, in this machine's browser.",

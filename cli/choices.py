@@ -90,8 +90,8 @@ extra_option = click.option(
     multiple=True,
     metavar="KNOB[=V,V...]",
     shell_complete=complete_extras,
-    help="Set a knob free that the compiler pins on GPUs: stages (of prefetching), bank_padding, "
-    "waves_per_eu or flush_denormals; may be repeated.",
+    help="Set a knob free that the compiler pins: on AMD's GPUs stages (of prefetching), "
+    "bank_padding, waves_per_eu or flush_denormals, on NVIDIA's bank_padding; may be repeated.",
 )
 ranker_option = click.option(
     "--ranker",
@@ -119,7 +119,8 @@ pool_option = click.option(
     default=POOL_SIZE,
     show_default=True,
     metavar="N",
-    help="Rank at most N candidates of each pipeline, sampled from spaces that are larger.",
+    help="Rank at most N candidates of each pipeline, sampled from spaces that are larger; of "
+    "small dispatches, tuned together by tune-model, at most 20,000.",
 )
 
 

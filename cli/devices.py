@@ -13,7 +13,7 @@ from .output import Output, UsageError, shared_options
 @click.option("--cluster", required=True, metavar="ADDRESS", help="The address of its scheduler.")
 @shared_options(seed="Does nothing here: nothing is measured.")
 def command(cluster: str, seed: int, as_json: bool) -> None:
-    """List the devices of a cluster, and what its hosts compile."""
+    """List a cluster's devices, and how many candidates each host compiles at a time."""
     if cluster.startswith("local:"):
         raise UsageError(
             f"the workers of --cluster {cluster} are there only while a command measures on them",

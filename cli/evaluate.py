@@ -31,8 +31,8 @@ NOTHING_SAVED = "nothing is saved; --folds, or fewer rankers or --seeds, take le
     metavar="A,B,...",
     shell_complete=complete_rankers,
     help="Names from `frontrunner rankers`, with parameters (`forest:trees=30:min_leaf=9`) or not, "
-    "or files of trained ones; may be repeated; shuffle is always there [those that can order all "
-    "recordings].",
+    "or files of trained ones; may be repeated; shuffle is always there [heuristic, cpu, "
+    "forest, lightgbm and adaptive, of which those that can order all recordings].",
 )
 @click.option(
     "--holdout",

@@ -33,7 +33,7 @@ NAMES = {"split_k_slices": "slices", "layouts": "layout", "fuse": "steps"}
 def command() -> None:
     """Write dispatches: one folder for each, named for what it computes.
 
-    Sizes may be swept: 64,128 are two, and 64:1024:128 goes from 64 to 1024 in steps of 128.
+    Sizes may be swept: 64,128 are two, and 64:1024:128 is 64, 192 and so on up to 960.
     """
 
 

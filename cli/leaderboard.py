@@ -66,9 +66,9 @@ NOTHING_KEPT = "nothing is saved; fewer --rankers or --seeds take less time"
 def command(folders: tuple[Path, ...], out: Path | None, as_json: bool, **options: Any) -> None:
     """Compare our orders with other people's searches on a folder of data.
 
-    FOLDER holds recordings, T4 results, Kernel Tuner caches or tables. Each space is ordered
-    knowing nothing of its device, or where its kernel has one only, of its problem. Finished parts
-    are kept until all is written: the same command goes on.
+    FOLDER holds recordings, T4 results, Kernel Tuner caches or tables. Rankers learn
+    nothing of the device that they order for; where a kernel was measured on one alone, nothing of
+    the problem. Finished parts are kept until all is written: the same command goes on.
     """
     check_out(out, "name a new folder")
 

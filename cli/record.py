@@ -103,7 +103,7 @@ def command(
     Of several targets, each has its recordings in a folder of its own, DIR/NAME.
 
     What DIR holds already is not recorded again, only written in another format, and an interrupted
-    recording goes on. One that fails does not keep the others from it, but a full disk ends all.
+    recording goes on. Where one dispatch fails, others are still recorded; a full disk ends all.
     Leave the machine alone meanwhile.
     """
     options["extras"] = parse_extras(extras)

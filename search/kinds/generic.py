@@ -26,7 +26,7 @@ _STORES = ("iree_codegen.store_to_buffer", "iree_tensor_ext.dispatch.tensor.stor
 class GenericKind(Kind):
     """`linalg.generic` that is no product: reductions, or elementwise ops.
 
-    Inputs come from memory. A reduction may have elementwise ops around it, which the compiler
+    Inputs come from memory. A reduction may have elementwise ops after it, which the compiler
     fuses. Others are read only where they are all that a dispatch computes, and are stored.
     """
 

@@ -21,7 +21,7 @@ _AXES = 3
 
 
 def spread_dims(problem: Problem) -> tuple[Dim, ...]:
-    """The loops that a workgroup's threads share, the contiguous one (x) first."""
+    """The loops that a workgroup's threads share, the last one (x) first."""
     parallel = [d for d in problem.dims if d.parallel]
     return tuple(reversed(parallel[-_AXES:]))
 

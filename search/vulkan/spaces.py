@@ -9,8 +9,8 @@ products:
 | `BaseDistribute` | the same | the same in scalars, products of any size |
 | `MatmulPromoteVectorize` | products of matrices | operands in shared memory, loads pipelined |
 
-A workgroup's threads are numbered along the last loops of the output: the last is x. Its tile of a
-loop is a thread's tile times the threads along it.
+A workgroup's threads are numbered along the last parallel loops of the op, of which the last is x.
+A workgroup's tile of a loop is a thread's tile times the threads along it.
 """
 
 from __future__ import annotations
