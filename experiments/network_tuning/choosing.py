@@ -12,13 +12,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 from ...benchmarks.libraries import measure_peak
-from ...benchmarks.networks import NetworkRunner
+from ...benchmarks.networks import NetworkFailed, NetworkRunner
 from ...core import InputError, ResumableError, WorkError, make_folder
 from ...search import backend_named, tunable_kinds_text
-from .bases import Base, BaseMaker, dispatch_times, made_again
+from .bases import Base, BaseMaker, dispatch_times, killed_alone, made_again
 from .device import NetworkDevice
 from .dispatches import left_by_a_few
 from .planning import (
@@ -169,8 +168,7 @@ def choose_base(
     others = [o for o in tunable if o is not best and o.expected <= RIVAL * best.expected]
     others = sorted(others, key=lambda one: one.expected)[:MOST_RIVALS]
     if others and backend.profiles and brief >= LEAST_BRIEF:
-        default = bases[0].compiled.executable
-        best = _tried(best, others, maker, runner, default, device, brief)
+        best = _tried(best, others, bases[0], maker, runner, device, brief)
         if best.folder.candidates.exists() and not folder.candidates.exists():
             best.folder.candidates.replace(folder.candidates)  # which are not tried again
     base, plan = best.base, best.folder.plan() or best.plan  # with the ranker, if it was tried
@@ -244,22 +242,25 @@ def _prospects(
 def _tried(
     best: _Prospect,
     others: Sequence[_Prospect],
+    plain: Base,
     maker: BaseMaker,
     runner: NetworkRunner,
-    default: Path,
     device: NetworkDevice,
     brief: float,
 ) -> _Prospect:
     """The best by what a few candidates come to; the first one where none of it can be timed."""
-    found = []
+    found, default = [], plain.compiled.executable
     for one in (best, *others):
         name = one.base.variant.name
         maker.notify(f"trying a few candidates with {name}")
         one.folder.save_plan(one.plan)
-        until = time.monotonic() + brief
-        left = left_by_a_few(
-            one.plan, one.base, maker, runner, default, one.folder, device.fingerprint, until
-        )
+        where = one.folder, device.fingerprint, time.monotonic() + brief
+        left = None
+        try:
+            with killed_alone(plain, runner):
+                left = left_by_a_few(one.plan, one.base, maker, runner, default, *where)
+        except NetworkFailed as failure:
+            maker.notify(f"{name} is left out: {failure}")
         if left is None:
             if one is best:
                 return best

@@ -609,6 +609,7 @@ def test_what_may_be_the_best_is_tried_before_one_is_chosen(
     """Of a vision transformer, data tiling was expected to be as fast as tuned products were."""
     hot = HotDispatch("mm", "a problem", ("mm",), Path("mm.mlir"), 10.0, 1.0, 1.0)
     expected = {"plain": 0.0, "a": 0.0, "b": 8.0, "c": 8.0, "d": 8.0}  # of the 10 of each run
+    killed: set[str] = set()
     left: dict[str, float | None] = {"a": 0.9, "b": 0.25, "c": 0.9}
     profiled: list[str] = []
     tried: list[str] = []
@@ -621,12 +622,14 @@ def test_what_may_be_the_best_is_tried_before_one_is_chosen(
         own, device, until = rest[3:]
         name = base.variant.name
         tried.append(name)
+        if name in killed:
+            raise KilledError("the model was killed")
         assert (device, until > time.monotonic()) == ("away", True)
         own.candidates.write_text(f"of {name}")
         own.save_plan(replace(plan, ranker=f"the ranker of {name}"))
         return left[name]
 
-    runner: Any = SimpleNamespace(profile=profile)
+    runner: Any = SimpleNamespace(profile=profile, time_once=world.time_once)
     files: Any = lambda *_: {"mm": Path("mm.mlir")}  # noqa: E731
     monkeypatch.setattr(choosing, "left_by_a_few", try_a_few)
     monkeypatch.setattr(
@@ -660,6 +663,10 @@ def test_what_may_be_the_best_is_tried_before_one_is_chosen(
     assert choose(30.0, PLAIN, A, B)[0] == "a"  # nor of what was to be beaten
     assert tried == ["a"]
     left["a"] = 0.9
+    killed.add("b")
+    assert choose(30.0, PLAIN, A, B)[0] == "a"  # and does not end the session
+    assert tried == ["a", "b"]
+    killed.clear()
     assert choose(30.0, PLAIN, D, C, A, B)[0] == "b"
     assert tried == ["a", "b", "c"]  # and no more, for want of time
 

@@ -7,11 +7,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import frontrunner
 from frontrunner.core import InputError
+from frontrunner.experiments.network_tuning import choosing, dispatches, read_tried, runs
+from frontrunner.experiments.network_tuning.planning import Plan
 from frontrunner.search.linking import find_matches, link_specs
 from frontrunner.search.reading import read_network
 
@@ -60,6 +63,35 @@ def test_what_computes_something_else_is_never_chosen_and_the_flags_compile(
     assert "@flags.txt" in report
     assert ("--mlir-disable-threading" in report) is (result.spec is not None)
     check_that_a_file_of_options_is_asked_for_again(run, file)
+
+
+@pytest.mark.slow
+def test_a_few_candidates_tell_what_to_tune_with_and_are_not_tried_again(
+    hasty: None, all_faster: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def try_a_few(plan: Plan, *rest: Any) -> float | None:
+        left.append(dispatches.left_by_a_few(plan, *rest))
+        few.append([(one.dispatch, one.candidate) for one in read_tried(rest[4].candidates)])
+        return left[-1]
+
+    left: list[float | None] = []
+    few: list[list[tuple[str, int]]] = []
+    monkeypatch.setattr(choosing, "left_by_a_few", try_a_few)
+    monkeypatch.setattr(choosing, "RIVAL", 1e9)
+    monkeypatch.setattr(choosing, "LEAST_BRIEF", 0.0)
+    monkeypatch.setattr(runs, "BRIEF_SHARE", 0.2)
+    file, run = tmp_path / "options.toml", tmp_path / "run"
+    file.write_text('plain = ["--iree-llvmcpu-debug-symbols=false"]')
+    result = frontrunner.tune_model(
+        MODELS / "two_matmuls.mlir", options=file, minutes=1, pool=FEW, ranker="heuristic",
+        out=run, quiet=True,
+    )  # fmt: skip
+    assert len(left) == 2
+    assert all(one is not None and 0 < one < 1.1 for one in left)
+    kept = [(one.dispatch, one.candidate) for one in read_tried(run / "candidates.jsonl")]
+    assert kept[: len(few[0])] in few
+    assert sum(row.candidates for row in result.dispatches) == len(set(kept)) > 0
+    assert not (run / "work").exists()
 
 
 @pytest.mark.slow
