@@ -164,14 +164,13 @@ class Host:
         return Answer()
 
     def close_session(self, session: str) -> None:
-        """Ends the child of a client that needs it no more."""
+        """Ends the child of a client that needs it no more; one that does not end is given up."""
         with self._lock:
             gone = self._sessions.pop(session, None)
-        try:
-            if gone is not None:
+        if gone is not None:
+            with suppress(WorkError):
                 gone.child.close()
-        finally:
-            self._store.forget(session)
+        self._store.forget(session)
 
     def close_idle(self) -> None:
         """Ends children that nobody has asked for long."""
@@ -182,16 +181,14 @@ class Host:
             if one.is_idle and one.lock.acquire(blocking=False):
                 try:
                     if one.is_idle:
-                        with suppress(WorkError):  # one that does not end is given up
-                            self.close_session(name)
+                        self.close_session(name)
                 finally:
                     one.lock.release()
         self._store.remove_abandoned(IDLE_SECONDS)
 
     def close(self) -> None:
         for name in list(self._sessions):
-            with suppress(WorkError):
-                self.close_session(name)
+            self.close_session(name)
         self._cores.close()
 
     @contextmanager

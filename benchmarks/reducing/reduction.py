@@ -85,33 +85,40 @@ def reduce_failure(
         known: frozenset[str] = frozenset()
         if original.space is not None:
             known = broken(original.space.constraints, original.variant.knobs)
-        steps: list[str] = []
-        best, progress = original, True
+        steps = [("", original)]
         with suppress(KilledError):  # what was taken away until then still fails in the same way
-            best = _as_a_function(trials, original, known, steps)
-            while progress and not trials.over:
-                progress = False
-                for found in (_fewer_ops, _smaller, _simpler):
-                    variants = found(trials, best)
-                    while (step := _first(trials, variants, original, known)) is not None:
-                        words, best = step
-                        steps.append(words)
-                        progress = True
-                        variants = found(trials, best)
+            steps.extend(_steps(trials, original, known))
+        _, best = steps[-1]
         return Reduction(
             best,
             original.manner,
             original.size,
             best.size,
-            tuple(steps),
+            tuple(words for words, _ in steps[1:]),
             trials.tried,
             time.monotonic() - started,
         )
 
 
+def _steps(trials: Trials, original: Trial, known: frozenset[str]) -> Iterator[tuple[str, Trial]]:
+    """What is taken away, in words, and what is left, as long as there is something."""
+    best = original
+    if (step := _as_a_function(trials, original, known)) is not None:
+        yield step
+        _, best = step
+    progress = True
+    while progress and not trials.over:
+        progress = False
+        for found in (_fewer_ops, _smaller, _simpler):
+            while (step := _first(trials, found(trials, best), original, known)) is not None:
+                yield step
+                _, best = step
+                progress = True
+
+
 def _as_a_function(
-    trials: Trials, original: Trial, known: frozenset[str], steps: list[str]
-) -> Trial:
+    trials: Trials, original: Trial, known: frozenset[str]
+) -> tuple[str, Trial] | None:
     """The same in fewer words, if it fails as well: as users write it, or as its root op alone."""
     trials.start = ""
     text = original.variant.text
@@ -121,10 +128,9 @@ def _as_a_function(
         if able and other:
             trial = trials.attempt(replace(original.variant, text=other), known)
             if trial is not None and trial.manner == original.manner:
-                steps.append(words)
-                return trial
+                return words, trial
     trials.start = SOURCES
-    return original
+    return None
 
 
 def _first(

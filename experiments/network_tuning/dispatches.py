@@ -265,7 +265,7 @@ def left_by_a_few(
         default, device, deadline: as of `tune_in_model`.
 
     Returns:
-        None where no candidate could be timed.
+        None where no candidate was tried.
 
     Raises:
         KilledError: a process was killed from outside.
