@@ -35,7 +35,8 @@ def save(ranker: Ranker, path: str | Path, training: Mapping[str, Any] | None = 
     """Writes a ranker to a file, whole or not at all.
 
     Args:
-        training: what to remember of its training (device, problems, counts, ...), as JSON values.
+        training: what to remember of its training (device, problems, counts, ...), as JSON values;
+            by default what the file says that the ranker was read from, if any.
 
     Raises:
         InputError: the ranker is not trained or too large.
@@ -52,7 +53,7 @@ def save(ranker: Ranker, path: str | Path, training: Mapping[str, Any] | None = 
             "version": ranker.catalogue_.version,
             "names": list(ranker.catalogue_.names),
         },
-        "training": dict(training or {}),
+        "training": dict(ranker.training_ if training is None else training),
     }
     pieces = {_MANIFEST: json.dumps(manifest, indent=1).encode()}
     pieces |= {_LEARNED + name: data for name, data in ranker.dump().items()}

@@ -69,6 +69,11 @@ def test_the_manifest_says_what_it_is(file, trained):
     assert load(file).training_ == manifest["training"]
 
 
+def test_what_is_read_and_written_again_is_the_same_file(file, tmp_path):
+    save(load(file), tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == file.read_bytes()
+
+
 def test_the_same_ranker_makes_the_same_bytes(file, trained, training, tmp_path):
     again = create_ranker(trained.name, **trained.get_params()).fit(*training)
     save(again, tmp_path / "again.zip", {"device": "local-task", "rows": 600})
